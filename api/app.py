@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from api import git_http, health, identity, registry_auth
@@ -17,6 +17,7 @@ from api.call_turns import CallsInTurn
 from api.errors import add_error_handlers
 from api.git_errors import add_git_errors
 from api.head_as_get import HeadAsGet
+from api.held_organisations import HeldOrganisations
 from api.hooks import calls
 from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
@@ -24,9 +25,13 @@ from api.openapi.document import described
 from api.pages.api_document import DOCUMENT
 from api.pages.errors import add_page_errors, refusal_or_page
 from api.pages.router import router as pages
+from api.pods.calls_of_jobs import CallsOfJobs
+from api.pods.doors import router as pods
+from api.pods.job_calls_elsewhere import JobCallsElsewhere
 from api.rate_limits import RateLimited, Throttle
 from api.refusals import LateRefusals
 from api.request_ids import RequestIds
+from api.routes import RouteOnDemand
 from api.runner.openapi import merged
 from api.runner.router import RunnerProtocol
 from api.runner.router import routes as runner_routes
@@ -37,7 +42,10 @@ from api.v4.router import router as rest
 
 def create_app(services: Services) -> ASGIApp:
     """An application that uses these services; it opens and closes none of them."""
-    answering = RunnerProtocol(create_framework(services), services)
+    answering: ASGIApp = RunnerProtocol(create_framework(services), services)
+    answering = CallsOfJobs(answering, services)
+    if services.leaving is not None:
+        answering = HeldOrganisations(answering, services.leaving)
     return HttpMetrics(RequestIds(ReadableAddresses(LateRefusals(answering, services.refusals))), services.metrics)
 
 
@@ -52,25 +60,27 @@ def create_framework(services: Services) -> FastAPI:
     add_page_errors(app)
     app.add_middleware(HeadAsGet, router=app.router)
     app.add_middleware(IdempotentCalls, services=services)
+    app.add_middleware(JobCallsElsewhere, services=services)
     app.add_middleware(EncodedPaths)
     app.add_middleware(CallsInTurn, refusal=refusal_or_page)
     app.add_middleware(RateLimited, throttle=Throttle(services.settings.rates), clock=services.clock)
     app.router.routes.extend(runner_routes())
-    app.router.routes.extend(_included())
+    app.router.routes.extend(framework_routes())
     return app
 
 
 def _describe(app: FastAPI) -> None:
     """Let the OpenAPI document tell all, the runner protocol too; it is made when somebody asks for it first."""
-    of_routes = app.openapi
 
     def whole() -> dict[str, Any]:
-        if app.openapi_schema is not None:
-            return app.openapi_schema
-        return merged(described(of_routes(), app.router.routes))
+        if app.openapi_schema is None:
+            routes = [route.made for route in framework_routes()]
+            told = get_openapi(title=app.title, version=app.version, routes=routes)
+            app.openapi_schema = merged(described(told, routes))
+        return app.openapi_schema
 
     async def document(_: Request) -> JSONResponse:
-        """Making it takes half a second, which FastAPI's own route would take from the event loop."""
+        """Making it takes two seconds, which FastAPI's own route would take from the event loop."""
         return JSONResponse(await asyncio.to_thread(app.openapi))
 
     app.openapi = whole  # type: ignore[method-assign]  # FastAPI's own way to extend it
@@ -78,14 +88,16 @@ def _describe(app: FastAPI) -> None:
 
 
 @cache
-def _included() -> Sequence[BaseRoute]:
-    """What the routers hold, for all applications of the process: FastAPI reads each signature anew for each tree.
-
-    It reads them when something is first looked for; that takes a quarter of a second, which no caller is to wait for.
-    """
-    together = APIRouter()
-    for router in (health.router, rest, calls.router, git_http.router, identity.router, registry_auth.router, pages):
-        together.include_router(router)
-    for route in together.routes:
-        route.matches({"type": "http", "method": "GET", "path": "", "root_path": "", "headers": []})
-    return tuple(together.routes)
+def framework_routes() -> Sequence[RouteOnDemand]:
+    """What FastAPI carries out, for all applications of the process."""
+    lists = (
+        health.router,
+        rest,
+        calls.router,
+        git_http.router,
+        identity.router,
+        registry_auth.router,
+        pods,
+        pages,
+    )
+    return tuple(RouteOnDemand(route) for routes in lists for route in routes)

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http_metrics import kind_of
+from api.pods.job_of_pod import job_of_pod
 from api.replayed_body import replayed
 from api.shown_tokens import shown_by
 from domain.client_network import network_of
@@ -75,12 +76,12 @@ class CallersByToken:
 class Call:
     """One call, and the turn that it has."""
 
-    def __init__(self, callers: CallersByToken, shown: str, host: str) -> None:
-        """`shown`: the token or session, empty for none; `host`: where it comes from."""
+    def __init__(self, callers: CallersByToken, shown: str, host: str, key: str = "") -> None:
+        """`shown`: the token or session, empty for none; `host`: where it comes from; `key`: whose it is, if known."""
         self._callers = callers
         self._shown = shown
         self._turn = AsyncExitStack()
-        self.key = callers.key_of(shown) or key_of_address(host)
+        self.key = key or callers.key_of(shown) or key_of_address(host)
         self._is_counted = False
 
     @property
@@ -123,7 +124,9 @@ class CallsInTurn:
             await self._app(scope, receive, send)
             return
         request, client = Request(scope), scope.get("client")
-        call = Call(self._callers, shown_by(request), client[0] if client else "")
+        calling = job_of_pod(scope)
+        key = calling.key if calling else ""
+        call = Call(self._callers, shown_by(request), client[0] if client else "", key)
 
         async def begun(message: Message) -> None:
             if message["type"] == "http.response.start":

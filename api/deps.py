@@ -5,18 +5,21 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
+from api.browser_visits import is_over
 from api.call_turns import counts_for, key_of_address
+from api.pods.job_of_pod import job_of_pod
 from api.rate_limits import note_known_caller
 from api.refused_secrets import refused_token
 from api.services import Services
-from api.shown_tokens import job_token_of, token_of
+from api.shown_tokens import job_token_of, session_of, token_of
 from application.access import ProjectAccess, access_to, caller_from
+from application.jobs.calls_of_other_pods import caller_of as caller_of_job
 from application.jobs.job_callers import caller_by_job
 from auth.job_routes import scope_for
 from auth.permissions import NOBODY, Caller
 from auth.scopes import require_scope, use_of
 from auth.secret_token import digest
-from auth.session_token import COOKIE, read_session
+from auth.session_token import read_session
 from domain.errors import Unauthenticated
 from git.turns import CALLER, GitCaller
 from models.repositories.accounts import accounts, sessions
@@ -40,6 +43,8 @@ async def caller_of(request: Request, services: ServicesDep) -> Caller:
     caller = await shown_caller(request, services)
     if caller.is_known:
         note_known_caller(request)
+    elif is_over(request, services):
+        raise Unauthenticated("Unauthorized")  # a visit that is over: the page leads home, and back with another one
     of_git = CALLER.get() or GitCaller()
     of_git.key = key_of(request, caller)
     await counts_for(request, of_git.key)
@@ -55,9 +60,12 @@ def key_of(request: Request, caller: Caller) -> str:
 async def shown_caller(request: Request, services: Services) -> Caller:
     """Who calls: by token, or by the session of a browser. A wrong token is an error, none at all is nobody.
 
-    The token of a job counts where GitLab permits it, and is passed over elsewhere.
+    The token of a job counts where GitLab permits it, and is passed over elsewhere; likewise what a pod says of one.
     """
     token = token_of(request)
+    if elsewhere := job_of_pod(request.scope):
+        is_for_jobs = scope_for(request.method, request.scope["path"]) is not None
+        return await caller_of_job(services, elsewhere, address_of(request)) if is_for_jobs else NOBODY
     if of_job := job_token_of(request, token):
         scope = scope_for(request.method, request.scope["path"])
         if scope is not None:
@@ -66,19 +74,24 @@ async def shown_caller(request: Request, services: Services) -> Caller:
         caller = await caller_by_token(services, token, address_of(request))
         require_scope(caller.scopes or (), use_of(request.method, request.url.path))
         return caller
-    session = request.cookies.get(COOKIE)
+    session = session_of(request)
     if not session:
         return NOBODY
-    try:
-        found = read_session(services.key, session)
-    except Unauthenticated:
-        return NOBODY
-    async with services.database.read() as connection:
-        row = await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
+    row = await person_of_session(services, session)
     if row is None:
         return NOBODY
     await _note_activity(services, row)
     return caller_from(row, address=address_of(request))
+
+
+async def person_of_session(services: Services, session: str) -> UserRow | None:
+    """The person who is signed in by a session; None for one that is not good."""
+    try:
+        found = read_session(services.key, session)
+    except Unauthenticated:
+        return None
+    async with services.database.read() as connection:
+        return await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
 
 
 async def caller_by_token(services: Services, token: str, address: str = "") -> Caller:

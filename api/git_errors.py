@@ -33,13 +33,17 @@ def speaks_git(path: str) -> bool:
 
 def _or_text(json: Any) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
-        response: Response = await json(request, error)
-        if not speaks_git(request.url.path):
-            return response
-        headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-        return PlainTextResponse(f"{_words(bytes(response.body))}\n", response.status_code, headers)
+        return readable_by_git(request, await json(request, error))
 
     return handle
+
+
+def readable_by_git(request: Request, response: Response) -> Response:
+    """A refusal as JSON as plain text where git calls, which shows nothing else; as it is for everybody else."""
+    if not speaks_git(request.url.path):
+        return response
+    headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+    return PlainTextResponse(f"{_words(bytes(response.body))}\n", response.status_code, headers)
 
 
 def _words(body: bytes) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.basic_auth import basic_credentials
@@ -14,10 +14,14 @@ from api.deps import ServicesDep, caller_by_token, key_of
 from api.errors import text_of
 from api.git_metrics import git_response, measured
 from api.pages.project_paths import CONVERTOR as PROJECT_PATH
+from api.pods.job_of_pod import job_of_pod
 from api.refused_secrets import UNAUTHORIZED, refused_git
+from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from application.accounts.deploy_token_access import deploy_token_of, is_deploy_token
+from application.jobs.calls_of_other_pods import JobOfPod
+from application.jobs.calls_of_other_pods import caller_of as caller_of_job
 from application.jobs.job_access import claims_for, held
 from application.jobs.job_callers import user_of
 from application.pushes.push import receive
@@ -33,12 +37,13 @@ from git.turns import FETCHES, turn_of
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.projects import projects
 
-router = APIRouter()
+router = RouteList()
 log = structlog.get_logger()
 
 _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Expires": "Fri, 01 Jan 1980 00:00:00 GMT"}
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _ELSEWHERE: Final = "Forbidden: this job token is for another project, and this one does not let its jobs in."
+_NO_PUSH: Final = "Forbidden: a job token cannot push."
 _BLOCKED: Final = "Forbidden: the user of this job is blocked, and so is the job's token."
 _VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
 _USES: Final = {Service.RECEIVE_PACK: Use.PUSH, Service.UPLOAD_PACK: Use.FETCH}
@@ -122,6 +127,8 @@ def _who_are_you(request: Request, services: Services, service: Service) -> Resp
 
 async def _access(services: Services, request: Request, path: str, service: Service) -> GitAccess | None:
     """The repository, if the caller may use it; None asks for a password. Raises `NotFound`, `Forbidden`."""
+    if calling := job_of_pod(request.scope):
+        return await _access_of_job_of_pod(services, calling, path, service)
     username, password = basic_credentials(request)
     if password.startswith(PREFIX):
         return await _access_of_job(services, password, path, service)
@@ -163,7 +170,7 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
     """A running job reads its project's repository, and those that let it in; each such call renews its lease."""
     claims = claims_for(services, token)
     if service is Service.RECEIVE_PACK:
-        raise Forbidden("Forbidden: a job token cannot push.")
+        raise Forbidden(_NO_PUSH)
     async with services.database.read() as connection:
         row = await projects.find(connection, path)
     if scope_of(Scope.GIT_READ, claims.project_id) not in claims.scopes:
@@ -179,6 +186,14 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
     async with services.database.write() as connection:
         await held(connection, claims)
     return GitAccess(access, services.repositories.get(access.row.id), f"job {claims.job_id}")
+
+
+async def _access_of_job_of_pod(services: Services, calling: JobOfPod, path: str, service: Service) -> GitAccess:
+    """A job of another pod reads what it may as its user has an account here."""
+    if service is Service.RECEIVE_PACK:
+        raise Forbidden(_NO_PUSH)
+    access = await _of_another(services, await caller_of_job(services, calling), path)
+    return GitAccess(access, services.repositories.get(access.row.id), calling.key)
 
 
 async def _of_another(services: Services, user: Caller, path: str) -> ProjectAccess:

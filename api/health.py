@@ -1,12 +1,12 @@
 """Whether this process serves: `/-/health` (it answers and has its database), `/-/ready` (Temporal too)."""
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from models.repositories import database_time
 
-router = APIRouter(prefix="/-")
+router = RouteList(prefix="/-")
 
 
 @router.get("/liveness")

@@ -1,50 +1,33 @@
 """Counting of requests, around everything that answers them. Of paths only a few kinds are told, never a name."""
 
-import time
 from typing import Final
 
 from prometheus_client import Counter, Histogram
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from metrics.server_metrics import ServerMetrics
+from metrics.timed_requests import TimedRequests
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _GIT: Final = (".git/info/refs", ".git/git-upload-pack", ".git/git-receive-pack")
 _HEALTH: Final = frozenset({"/-/health", "/-/liveness", "/-/ready", "/-/readiness"})
-_NO_ANSWER: Final = "499"
-"""Whose client was gone before there was one."""
 
 
-class HttpMetrics:
+class HttpMetrics(TimedRequests):
     """Middleware that counts requests and their time."""
 
     def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
         """`app` answers."""
-        self._app = app
+        super().__init__(app, self._count)
         self._requests = metrics.http_requests
         self._duration = metrics.http_duration
         self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun, status = time.perf_counter(), _NO_ANSWER
-
-        async def seen(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = str(message["status"])
-            await send(message)
-
-        try:
-            await self._app(scope, receive, seen)
-        finally:
-            method = scope["method"] if scope["method"] in _METHODS else "other"
-            requests, duration = self._of(method, kind_of(scope["path"]), status)
-            requests.inc()
-            duration.observe(time.perf_counter() - begun)
+    def _count(self, scope: Scope, status: str, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        requests, duration = self._of(method, kind_of(scope["path"]), status)
+        requests.inc()
+        duration.observe(seconds)
 
     def _of(self, method: str, kind: str, status: str) -> tuple[Counter, Histogram]:
         """Kept, since to look them up by their labels takes longer than to count; there are few."""

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.deps import shown_caller
 from api.errors import answer_to
+from api.pods.job_of_pod import job_of_pod
 from api.replayed_body import replayed
 from api.services import Services
 from domain.errors import PerdureError
@@ -150,7 +151,9 @@ def _key_of(scope: Scope) -> _Key | None:
     given = headers.get(b"idempotency-key")
     if given is None:
         return None
-    shown = b"\0".join(headers.get(name, b"") for name in _TOKENS) + b"\0" + scope["query_string"]
+    calling = job_of_pod(scope)
+    who = [headers.get(name, b"") for name in _TOKENS] + ([calling.key.encode()] if calling else [])
+    shown = b"\0".join(who) + b"\0" + scope["query_string"]
     text = given.decode("latin-1").strip().strip('"')
     return _Key(hashlib.sha256(shown).hexdigest(), text)
 

@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any, Final
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.runner.payloads.id_tokens import CLAIMS
 
-router = APIRouter()
+router = RouteList()
 
 _KEYS: Final = "/oauth/discovery/keys"
 _MAY_BE_KEPT: Final = {"Cache-Control": "public, max-age=3600"}

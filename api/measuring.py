@@ -1,7 +1,5 @@
-"""Figures from the database for whoever reads the metrics: read when they are asked for, and not too often."""
+"""Figures from the database of a pod for whoever reads the metrics."""
 
-import asyncio
-import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,17 +7,11 @@ import structlog
 
 from metrics import names
 from metrics.labels import tag_set
+from metrics.measured import FRESH, Measured
 from metrics.sampled import Reading
 from metrics.server_metrics import ServerMetrics
 from models.repositories.installation.measurements import Measurements, Waiting, measure
 from models.session import Database
-
-FRESH: Final = 10.0
-"""Seconds for which the figures are told again without another look."""
-LIMIT: Final = 2.0
-"""Seconds that a look may take; then the figures before it are told."""
-STALE: Final = 60.0
-"""Seconds after which they are told no more."""
 
 TOLD: Final = (
     names.QUEUE_JOBS,
@@ -41,34 +33,22 @@ TOLD: Final = (
 log = structlog.get_logger()
 
 
-class Measuring:
+class Measuring(Measured):
     """The figures of one database, for the metrics of one process."""
 
     def __init__(self, database: Database, metrics: ServerMetrics, *, fresh: float = FRESH) -> None:
         """Nothing is read before somebody asks."""
+        super().__init__(self._look, self._look_failed, fresh)
         self._database = database
         self._metrics = metrics
-        self._fresh = fresh
-        self._reading: Reading = {}
-        self._read_at = float("-inf")
-        self._one_at_a_time = asyncio.Lock()
 
-    async def refresh(self) -> None:
-        """Read them anew unless they are fresh; never raises."""
-        async with self._one_at_a_time:
-            if time.monotonic() - self._read_at < self._fresh:
-                return
-            try:
-                async with asyncio.timeout(LIMIT), self._database.read() as connection:
-                    self._reading = self._readings(await measure(connection))
-                self._read_at = time.monotonic()
-            except Exception as error:  # noqa: BLE001  # whatever it is: the other metrics are told all the same
-                self._metrics.measure_failures.inc()
-                log.warning("the figures for the metrics could not be read", error=repr(error)[:200])
+    async def _look(self) -> Reading:
+        async with self._database.read() as connection:
+            return self._readings(await measure(connection))
 
-    def now(self) -> Reading:
-        """The figures as they were read last; old ones would be taken for the truth."""
-        return self._reading if time.monotonic() - self._read_at < STALE else {}
+    def _look_failed(self, error: Exception) -> None:
+        self._metrics.measure_failures.inc()
+        log.warning("the figures for the metrics could not be read", error=repr(error)[:200])
 
     def _readings(self, found: Measurements) -> Reading:
         jobs, ages = self._by_tags(found.queue)

@@ -19,6 +19,7 @@ from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.pods.job_of_pod import job_of_pod
 from api.shown_tokens import shown_by
 from application.limits.windows import Windows
 from domain.client_network import network_of
@@ -124,7 +125,7 @@ class RateLimited:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a call on with the headers of its standing, or answer 429."""
+        """Pass a call on with the headers of its standing, or answer 429. Jobs of other pods are counted there."""
         standing = self._standing(scope)
         if standing is None:
             await self._app(scope, receive, send)
@@ -146,7 +147,7 @@ class RateLimited:
         await self._app(scope, receive, with_headers)
 
     def _standing(self, scope: Scope) -> Standing | None:
-        if scope["type"] != "http" or not scope["path"].startswith(_PREFIX):
+        if scope["type"] != "http" or not scope["path"].startswith(_PREFIX) or job_of_pod(scope) is not None:
             return None
         shown = shown_by(Request(scope)).encode()
         client = scope.get("client")

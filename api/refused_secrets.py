@@ -13,7 +13,7 @@ from api.basic_auth import basic_credentials
 from api.shown_tokens import token_of
 from auth.job_token import PREFIX as JOB
 from auth.scopes import PERMITS, Use
-from auth.secret_token import DEPLOY, PERSONAL, REGISTRATION, RUNNER, RUNNER_BY_REGISTRATION, TRIGGER
+from domain.pods.token_prefixes import DEPLOY, PERSONAL, REGISTRATION, RUNNER, RUNNER_BY_REGISTRATION, TRIGGER
 
 UNAUTHORIZED: Final = "Unauthorized"
 """GitLab's whole response, which stays where nothing more is known."""

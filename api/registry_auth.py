@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token
+from api.routes import RouteList
 from api.runner.body import SMALL, json_object, text
 from api.services import Services
 from application.accounts.deploy_token_access import deploy_token_of, is_deploy_token
@@ -34,7 +35,7 @@ from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
 from models.rows.deploy_tokens import DeployTokenRow
 
-router = APIRouter()
+router = RouteList()
 
 _SCOPE: Final = re.compile(
     r"repository:"

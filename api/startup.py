@@ -17,13 +17,18 @@ from api.runner.waiting_polls import WaitingPolls
 from api.services import Services
 from api.v4.jobs.log_reads import LogReads
 from application.configurations.compiler_pool import compiler_pool
+from application.installation.identity import begin, identity_given
 from application.limits.actions import ActionLimits
+from application.moves.away import Leaving
+from application.pods.cluster import join
 from auth.encryption import Sealer, open_sealer
 from auth.job_token import JobTokens
 from auth.key_ring import Purpose, open_ring
 from auth.oidc.provider import CALLBACK, Provider
 from auth.queue_ticket import QueueTickets
-from auth.secret_token import PERSONAL, REGISTRATION, digest, plain_token
+from auth.routable_token import personal_token, registration_token
+from auth.secret_token import digest
+from domain.pods.routable_token import read_route
 from files import durable
 from git.repository import Repositories
 from metrics.server_metrics import ServerMetrics
@@ -41,6 +46,7 @@ from settings import Settings
 from storage.objects import ObjectStore
 
 CREDENTIALS = "credentials.json"
+ROOT: Final = "root"
 _CHECK: Final = "installation"
 _PASSWORD_BYTES: Final = 18
 
@@ -51,10 +57,13 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     refuse_half_restored(settings.home)
     database = Database(settings.database)
     await migrate(database)
+    settings = await begin(settings, database, clock())
     key = open_ring(settings, Purpose.SIGNING)
     notifications = Notifications() if database.is_sqlite else PostgresNotifications(settings.database)
     await notifications.start()
     settings.repository_root.mkdir(parents=True, exist_ok=True)
+    identity_keys = open_ring(settings, Purpose.IDENTITY)
+    cluster = await join(settings, key, identity_keys) if settings.api_role != "worker" else None
     runners = KnownRunners(database, notifications)
     metrics = ServerMetrics(settings.api_role)
     services = Services(
@@ -66,7 +75,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         clock=clock,
         key=key,
         sealer=open_sealer(settings),
-        identity_keys=open_ring(settings, Purpose.IDENTITY),
+        identity_keys=identity_keys,
         job_tokens=JobTokens(key),
         compilers=compiler_pool(),
         runners=runners,
@@ -75,6 +84,8 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         tickets=QueueTickets(key, settings.pod_number),
         refusals=Refusals(settings.refusals),
         limits=ActionLimits(settings.rates, clock),
+        cluster=cluster,
+        leaving=Leaving(database, clock) if cluster is not None else None,
         claims=AskedTogether(hand_out_jobs, MAX_BATCH),
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),
@@ -90,6 +101,8 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
 
 async def close_services(services: Services) -> None:
     """Let everything go."""
+    if services.cluster is not None:
+        await services.cluster.close()
     await services.polls.close()
     await services.contacts.close()
     await services.notifications.stop()
@@ -101,17 +114,26 @@ async def _first_start(services: Services) -> None:
     """Make installation, administrator and registration token; a start that was killed in between is finished."""
     settings, now = services.settings, services.clock()
     async with services.database.write() as connection:
-        mine = await installations.ensure(connection, settings.pod, settings.pod_number, now)
+        mine = await installations.ensure(connection, identity_given(settings), now)
         await _check_sealer(connection, services.sealer, mine)
-        if await accounts.by_username(connection, "root") is not None:
-            return
+        name = first_administrator(settings)
+        for known_name in {name, ROOT}:
+            if await accounts.by_username(connection, known_name) is not None:
+                return
         known = _credentials(settings)
-        person = ("root", "Administrator", f"root@{settings.url_host}")
+        person = (name, "Administrator", f"{name}@{settings.url_host}")
         password = known.get("password", "")  # a file that an older version wrote has none
         password_hash = services.passwords.hashed_lightly(password) if password else ""
         user_id = await accounts.create_user(connection, *person, now, is_admin=True, password_hash=password_hash)
-        await accounts.add_token(connection, user_id, "first start", digest(known["token"]), now, scopes=("api",))
-        await registration_tokens.replace(connection, RunnerScope(), digest(known["registration_token"]))
+        token, registration = known["token"], known["registration_token"]
+        names_pod = read_route(token) is not None  # in that file it does not
+        await accounts.add_token(connection, user_id, "first start", digest(token), now, names_pod=names_pod)
+        await registration_tokens.replace(connection, RunnerScope(), digest(registration), names_pod=names_pod)
+
+
+def first_administrator(settings: Settings) -> str:
+    """How the first person of a pod is called; nobody in another pod is called so."""
+    return f"{ROOT}-{settings.pod}" if settings.pod_number else ROOT
 
 
 async def _check_sealer(connection: AsyncConnection, sealer: Sealer, installation: InstallationRow) -> None:
@@ -130,10 +152,10 @@ def _credentials(settings: Settings) -> dict[str, Any]:
         return known
     fresh = {
         "url": settings.url,
-        "username": "root",
+        "username": first_administrator(settings),
         "password": secrets.token_urlsafe(_PASSWORD_BYTES),
-        "token": plain_token(PERSONAL),
-        "registration_token": plain_token(REGISTRATION),
+        "token": personal_token(settings.pod_number),
+        "registration_token": registration_token(settings.pod_number),
     }
     durable.replace(path, orjson.dumps(fresh, option=orjson.OPT_INDENT_2))
     return fresh

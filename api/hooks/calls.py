@@ -7,11 +7,12 @@ import hashlib
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from domain.errors import Invalid, TooLarge, Unauthenticated
 from domain.hooks.incoming import Forge, Wish, delivery_of, event_of, is_genuine
 from domain.size_limits import of_installation
@@ -27,7 +28,7 @@ _ANSWERS: Final = {
 AGAIN: Final = "This delivery came before; nothing is done again."
 NOT_MIRRORED: Final = "The project is not mirrored, so nothing is fetched; set its pull mirror up."
 
-router = APIRouter(prefix="/api/hooks", include_in_schema=False)
+router = RouteList(prefix="/api/hooks", include_in_schema=False)
 
 
 @router.post("/{hook_id}", status_code=202)

@@ -16,6 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.runner.batching import AskedTogether
 from api.runner.payloads.hand_out_document import document_of, make_ready
 from api.runner.queue_services import QueueServices
+from application.jobs.foreign_dependencies import NeedsOtherPod
+from application.jobs.needs_elsewhere import let_wait
 from domain.errors import StorageFull, Unavailable
 from domain.pipelines.status import Status
 from models.notifications import JOBS
@@ -75,6 +77,9 @@ async def hand_out_jobs(asked: Collection[Asking]) -> Mapping[Asking, Answer]:
         except _SomeGone as error:
             answers |= dict.fromkeys(error.gone, ClientGone())
             left = [asking for asking in left if asking not in error.gone]
+        except NeedsOtherPod as error:
+            await let_wait(left[0].services, error.job_id)
+            await left[0].services.notifications.tell(JOBS)  # who looked meanwhile passed the other jobs by
         except (StorageFull, Unavailable):
             raise
         except Exception as error:
@@ -97,11 +102,14 @@ class _SomeGone(Exception):
 
 async def _in_one_transaction(asked: list[Asking]) -> dict[Asking, Answer]:
     services, poison = asked[0].services, 0
+    leaving = (await services.leaving.now()).without_jobs if services.leaving is not None else ()
     async with _claiming(services) as connection:
-        taken = await claims.take(connection, [asking.claim for asking in asked], services.clock())
+        taken = await claims.take(connection, [asking.claim for asking in asked], services.clock(), leaving)
         jobs = {asking: job_id for asking, job_id in zip(asked, taken, strict=True) if job_id is not None}
         try:
             answers = await _answers(connection, services, jobs) if jobs else {}
+        except NeedsOtherPod:
+            raise
         except Exception:
             if len(asked) > 1:
                 raise

@@ -3,14 +3,15 @@
 from fastapi import Request
 
 from api.services import Services
+from api.shown_tokens import agreed
 from application.jobs.job_access import named
 from auth.job_token import JobClaims
 from models.repositories.queue.held_jobs import HeldJob
 
 
 def job_token(request: Request, body_token: str = "") -> str:
-    """The token of a call: in the body, else in the header, else in the query."""
-    return body_token or request.headers.get("job-token", "") or request.query_params.get("token", "")
+    """The token of a call: in the body or in the header, else in the query. Raises `Invalid` for two that differ."""
+    return agreed(body_token, request.headers.get("job-token", "")) or request.query_params.get("token", "")
 
 
 async def holder_now(services: Services, claims: JobClaims) -> HeldJob:

@@ -104,6 +104,8 @@ async def _disconnected(request: Request) -> None:
 
 async def _take(services: Services, request: Request, place: Place, claim: Claim) -> dict[str, Any] | None:
     """Claim the next job, with all who claim at this moment; what the runner is told of it, or None."""
+    if services.cluster is not None and services.cluster.is_draining:
+        return None
     runner = place.runner.row
     while True:
         found = await ask_for_job(services.claims, Asking(services, request, runner, claim))

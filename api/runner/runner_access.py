@@ -6,8 +6,10 @@ from fastapi import Request
 
 from api.runner.body import text
 from api.services import Services
+from api.shown_tokens import agreed
+from application.moves.away import refusal
 from auth.secret_token import digest
-from domain.errors import Forbidden
+from domain.errors import Forbidden, PerdureError
 from domain.runners.info import LEGACY_SYSTEM_ID, kept_info
 from models.notifications import RUNNERS
 from models.repositories.queue.candidates import KnownRunner
@@ -20,19 +22,21 @@ _UNKNOWN: Final = "Forbidden: no runner has this token; register it again."
 
 async def polling_runner(services: Services, request: Request, body: dict[str, Any]) -> KnownRunner:
     """The runner that asks for a job, as this process knows it (`api.runner.known_runners`). Raises `Forbidden`."""
-    known = await services.runners.by_hash(digest(shown_token(request, body)))
+    token = shown_token(request, body)
+    known = await services.runners.by_hash(digest(token))
     if known is None:
-        raise Forbidden(_UNKNOWN)
+        raise await _unknown(services, token)
     return known
 
 
 async def authenticated_runner(services: Services, request: Request, body: dict[str, Any]) -> RunnerRow:
     """The runner of a call as the database has it now. Raises `Forbidden`."""
-    shown = digest(shown_token(request, body))
+    token = shown_token(request, body)
+    shown = digest(token)
     async with services.database.read() as connection:
         row = await runners.by_token(connection, shown)
     if row is None:
-        raise Forbidden(_UNKNOWN)
+        raise await _unknown(services, token)
     if row.previous_token_hash is not None and row.token_hash == shown:
         async with services.database.write() as connection:
             await runners.retire_previous_token(connection, row.id, shown)
@@ -40,9 +44,16 @@ async def authenticated_runner(services: Services, request: Request, body: dict[
     return row
 
 
+async def _unknown(services: Services, token: str) -> PerdureError:
+    """What whoever shows a token is told that no runner has here: it may be on its way to another pod."""
+    if services.leaving is not None and (await services.leaving.now()).is_theirs(token):
+        return refusal()
+    return Forbidden(_UNKNOWN)
+
+
 def shown_token(request: Request, body: dict[str, Any]) -> str:
-    """The token that a runner shows, in the body or in the header; empty without one."""
-    return text(body, "token") or request.headers.get("runner-token", "")
+    """The token that a runner shows, in the body or in the header; empty without one. Raises `Invalid` for two."""
+    return agreed(text(body, "token"), request.headers.get("runner-token", ""))
 
 
 async def note_contact(

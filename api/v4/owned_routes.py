@@ -5,18 +5,19 @@ A route takes what it needs of the owner from `Depends(of_owner)`, which stands 
     @routes.get("")
     async def list_labels(planning: PlanningAccess = Depends(of_owner)) -> ...
 
-    router.include_router(mounted(routes, "/projects/{project}/labels", {of_owner: planning_of_project}))
-    router.include_router(mounted(routes, "/groups/{group}/labels", {of_owner: planning_of_group}))
+    router.include(mounted(routes, "/projects/{project}/labels", {of_owner: planning_of_project}))
+    router.include(mounted(routes, "/groups/{group}/labels", {of_owner: planning_of_group}))
 """
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Final, TypeAlias
 
-from fastapi import APIRouter
 from fastapi.params import Depends
-from fastapi.routing import APIRoute
+
+from api.routes import RouteList
 
 _UNMOUNTED: Final = "a route that is written for all owners has been called without one"
 
@@ -38,22 +39,12 @@ async def of_one() -> Any:
     raise NotImplementedError(_UNMOUNTED)
 
 
-def mounted(routes: APIRouter, prefix: str, dependencies: Mapping[Dependency, Dependency]) -> APIRouter:
+def mounted(routes: RouteList, prefix: str, dependencies: Mapping[Dependency, Dependency]) -> RouteList:
     """The routes below the path of one kind of owner, with its dependencies in the place of the stand-ins."""
-    router = APIRouter(prefix=prefix)
-    for route in routes.routes:
-        if not isinstance(route, APIRoute):
-            raise TypeError(f"{route!r} is no route of a kind that can be mounted.")
-        router.add_api_route(
-            route.path,
-            _bound(route.endpoint, dependencies),
-            methods=sorted(route.methods or ()),
-            status_code=route.status_code,
-            response_model=route.response_model,
-            responses=route.responses,
-            route_class_override=type(route),
-        )
-    return router
+    found = RouteList(prefix)
+    for route in routes:
+        found.add(replace(route, endpoint=_bound(route.endpoint, dependencies)))
+    return found
 
 
 def _bound(endpoint: Dependency, dependencies: Mapping[Dependency, Dependency]) -> Dependency:

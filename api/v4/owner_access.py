@@ -17,11 +17,15 @@ INSTANCE: Final = Entity("instance", 1, "")
 
 @dataclass(frozen=True, slots=True)
 class OwnerAccess:
-    """Whose things a call is about, by whom, and how audit events name the owner."""
+    """Whose things a call is about, by whom, and how audit events name the owner.
+
+    `organisation_id` is 0 for the installation.
+    """
 
     owner: Owner
     caller: Caller
     entity: Entity
+    organisation_id: int = 0
 
 
 Access: TypeAlias = Callable[..., Awaitable[OwnerAccess]]
@@ -32,7 +36,8 @@ def of_project(action: Action) -> Access:
 
     async def found(project: ProjectDep) -> OwnerAccess:
         project.require(action)
-        return OwnerAccess(Owner(project_id=project.row.id), project.caller, project.entity)
+        owner = Owner(project_id=project.row.id)
+        return OwnerAccess(owner, project.caller, project.entity, project.row.organisation_id)
 
     return found
 
@@ -42,7 +47,8 @@ def of_group(action: GroupAction) -> Access:
 
     async def found(group: GroupDep) -> OwnerAccess:
         group.require(action)
-        return OwnerAccess(Owner(namespace_id=group.row.id), group.caller, group.entity)
+        owner = Owner(namespace_id=group.row.id)
+        return OwnerAccess(owner, group.caller, group.entity, group.row.organisation_id)
 
     return found
 

@@ -94,9 +94,11 @@ Templates | PART | /templates P/templates | any but those of CI/CD configuration
 Users | PART | /user /users | changing emails and status, following, preferences, removal
 Validate `.gitlab-ci.yml` | PART | P/ci/lint | without a project, which GitLab has removed too
 OpenAPI document | OWN | /openapi.json | GitLab's is a file; this one is made of the routes
+Pods | OWN | /pod | how a pod is: its runners, the tag sets that they take, its queue
 Pull requests and pushes of other forges | OWN | P/incoming_hooks | their webhooks start pipelines
 Runner protocol | OWN | /jobs /runners/verify /runners/router | GitLab's own, which it does not document
 Subscriptions to releases | OWN | P/subscriptions | as GitLab's, which has them in GraphQL only
+Tag sets of groups | OWN | G/tag_sets | what the jobs of a group asked for lately, and whether runners take it
 Why a job is there or not | OWN | P/jobs/:id/why P/pipelines/:id/why | the clause that decided
 Access requests | NOT | P/access_requests G/access_requests | owners add members
 Agents and clusters | NOT | P/cluster_agents P/clusters G/clusters /admin/clusters | jobs reach clusters by variables

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from api import v4
+from api.routes import RouteList
 from api.v4.origin import require_token_or_our_pages
 
 CALLED_OFTEN: Final = ("pipelines.pipelines", "pipelines.contents", "jobs.jobs")
 """What stands first: a request is held against the paths of all before its own."""
 
 
-def routers() -> Iterator[APIRouter]:
+def routers() -> Iterator[RouteList]:
     """The routers of all modules, those that are called most first."""
     names = {
         found.name
@@ -28,10 +29,10 @@ def routers() -> Iterator[APIRouter]:
     first = [f"{v4.__name__}.{name}" for name in CALLED_OFTEN]
     for name in (*first, *sorted(names.difference(first))):
         router = getattr(import_module(name), "router", None)
-        if isinstance(router, APIRouter):
+        if isinstance(router, RouteList):
             yield router
 
 
-router = APIRouter(prefix="/api/v4", dependencies=[Depends(require_token_or_our_pages)])
+router = RouteList(prefix="/api/v4", dependencies=[Depends(require_token_or_our_pages)])
 for part in routers():
-    router.include_router(part)
+    router.include(part)

@@ -4,10 +4,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
-from api.rate_limits import Throttle
+from api.pods.job_of_pod import SCOPE
+from api.rate_limits import RateLimited, Throttle
+from application.jobs.calls_of_other_pods import JobOfPod
 from application.limits.windows import WINDOW
 from auth.session_token import COOKIE
+from domain.pods.directory import Pod
+from domain.pods.job_calls import CallingJob
 from settings import RateLimits
 from tests.api.v4.site import open_site
 
@@ -108,3 +113,25 @@ async def test_words_that_are_no_tokens_are_too_many_together(tmp_path: Path) ->
         async with site.client(site.root) as client:
             responses = [await client.get("/api/v4/projects", headers={"Cookie": f"any={n}"}) for n in range(5)]
         assert [response.status_code for response in responses] == [200] * 5
+
+
+async def test_what_another_pod_says_of_its_jobs_is_counted_there() -> None:
+    """All of it comes from one address."""
+    reached: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append(dict(scope))
+
+    async def receive() -> Message:
+        return {}
+
+    async def send(_: Message) -> None:
+        pass
+
+    throttle = Throttle(RateLimits(anonymous_api_calls=1), Clock())
+    limited = RateLimited(app, throttle, lambda: datetime.now(UTC))
+    scope: Scope = {"type": "http", "method": "GET", "path": "/api/v4/projects/1", "headers": [], "query_string": b""}
+    job = CallingJob(1, 2, "near/app", (), "ada", 3, 4, (), 1)
+    for _ in range(3):
+        await limited({**scope, SCOPE: JobOfPod(Pod(0, "near"), job)}, receive, send)
+    assert len(reached) == 3

@@ -15,6 +15,7 @@ from api.runner.payloads.images import image, services
 from api.runner.payloads.secrets import secrets
 from application.jobs.registry import registry_credentials
 from application.jobs.variables import JobRunner, is_protected, job_variables, repository_url, variable_document
+from domain.pods.token_prefixes import JOB, PERSONAL, RUNNER, RUNNER_BY_REGISTRATION
 from domain.projects.ref_names import full_ref
 from domain.runners.features import MERGE_REQUEST_REFS
 from domain.variables.job_variables import JobVariable
@@ -34,7 +35,7 @@ _FAILURE_REASONS: Final = [
     "runner_unsupported",
     "job_canceled",
 ]
-_MASKED_PREFIXES: Final = ["glpat-", "glrt-", "glrtr-", "glcbt-"]
+_MASKED_PREFIXES: Final = [PERSONAL, RUNNER, RUNNER_BY_REGISTRATION, JOB]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
 _EVERYTHING: Final = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 _DEPTH: Final = re.compile(r"[0-9]{1,9}")

@@ -64,7 +64,7 @@ async def make_ready(
     found = await gone_dependencies(connection, services, rows)
     if not found.missing and asks_beyond(rows):
         variables = job_variables(rows, runner, token, services.settings)
-        found = await foreign_dependencies(connection, services, rows, variables)
+        found = await foreign_dependencies(connection, services, rows, variables, to_begin=True)
         rows = with_dotenv(rows, found)
     if found.missing:
         await traces.add_words(connection, rows.job.id, f"This job cannot run: {'; '.join(found.missing)}.")
@@ -90,6 +90,6 @@ async def document_of(connection: AsyncConnection, services: Services, ready: Re
     issued = await id_tokens(connection, services, rows, runner, token)
     document = payload.build(rows, runner, token, services.settings, issued)
     for archive in ready.archives:
-        narrow = archive_token(services, runner, rows, archive.id)
+        narrow = archive.token or archive_token(services, runner, rows, archive.id)
         document["dependencies"].append(dependency(archive, narrow))
     return document

@@ -9,24 +9,27 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Annotated, Final, Literal, NotRequired
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep, ProjectDep
-from api.v4.namespaces.groups import GroupAccess, GroupDep
+from api.v4.namespaces.groups import GroupDep
 from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.access import ProjectAccess
 from application.audit import record
+from application.group_access import GroupAccess
 from auth.permissions import Action, Caller, GroupAction, require_admin
+from auth.routable_token import personal_token
 from auth.scopes import OF_PROJECTS, Scope, checked_scopes
-from auth.secret_token import PERSONAL, digest, plain_token
+from auth.secret_token import digest
 from domain.decimal_number import decimal_number
 from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from domain.moments import moment
@@ -126,7 +129,7 @@ def require_within(caller: Caller, scopes: list[str]) -> None:
         raise Forbidden("Forbidden: a token cannot make one with further scopes.")
 
 
-router = APIRouter()
+router = RouteList()
 
 
 async def make_personal(
@@ -135,11 +138,11 @@ async def make_personal(
     """A new token of a person, in the one response that shows it."""
     scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
     require_within(caller, scopes)
-    plain, now = plain_token(PERSONAL), services.clock()
+    plain, now = personal_token(services.settings.pod_number, user_id), services.clock()
     async with services.database.write() as connection:
         person = await accounts.get(connection, user_id)
         values = {"expires_on": ends, "description": new.description, "created_by": caller.user_id}
-        values |= {"impersonation": impersonation}
+        values |= {"impersonation": impersonation, "names_pod": True}
         key = await accounts.add_token(connection, user_id, new.name, digest(plain), now, scopes=scopes, **values)
         facts = {"name": new.name, "scopes": scopes} | ({"impersonation": True} if impersonation else {})
         await record(
@@ -244,9 +247,10 @@ async def _rotated(
         raise Invalid("Bad request: token already revoked, or it has expired")
     now = services.clock()
     ends = checked_end(services, rotation.expires_at) or now.date() + timedelta(days=7)
-    plain = plain_token(PERSONAL)
     async with services.database.write() as connection:
-        key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends)
+        organisation_id = await access_tokens.organisation_of(connection, row)
+        plain = personal_token(services.settings.pod_number, row.user_id, organisation_id=organisation_id)
+        key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends, names_pod=True)
         happened = Happened("token_rotated", {"name": row.name})
         await record(connection, caller, Entity("user", row.user_id, ""), happened, now)
         fresh = await _any_token(connection, key)
@@ -302,7 +306,7 @@ async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken,
     return user_id
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the tokens of projects and of groups."""
 
 
@@ -333,11 +337,13 @@ async def create_bot_token(
     scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
     require_within(home.where.caller, scopes)
     home.require_level(new.access_level)
-    plain, now = plain_token(PERSONAL), services.clock()
+    now = services.clock()
     async with services.database.write() as connection:
         bot = await _add_bot(connection, home, new, now)
+        organisation_id = home.where.row.organisation_id
+        plain = personal_token(services.settings.pod_number, bot, organisation_id=organisation_id)
         values = {"expires_on": ends, "description": new.description, "created_by": home.where.caller.user_id}
-        values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id}
+        values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id, "names_pod": True}
         key = await accounts.add_token(connection, bot, new.name, digest(plain), now, scopes=scopes, **values)
         happened = Happened("token_created", {"name": new.name, "scopes": scopes, "level": new.access_level})
         await record(connection, home.where.caller, home.where.entity, happened, now)
@@ -375,5 +381,5 @@ async def rotate_bot_token(
     return await _rotated(services, home.where.caller, row, rotation, level)
 
 
-router.include_router(mounted(routes, "/projects/{project}/access_tokens", {of_owner: of_project}))
-router.include_router(mounted(routes, "/groups/{group}/access_tokens", {of_owner: of_group}))
+router.include(mounted(routes, "/projects/{project}/access_tokens", {of_owner: of_project}))
+router.include(mounted(routes, "/groups/{group}/access_tokens", {of_owner: of_group}))

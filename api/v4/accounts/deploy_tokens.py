@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NotRequired
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from api.deps import CallerDep, ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.owned_routes import mounted, of_owner, of_owner_to_change
@@ -22,8 +23,9 @@ from api.v4.parameters import Optionals, given
 from application.accounts.deploy_token_access import OF_JOBS, purpose_of
 from application.audit import record
 from auth.permissions import Action, GroupAction, require_admin
+from auth.routable_token import deploy_token
 from auth.scopes import OF_DEPLOYMENT, checked_scopes
-from auth.secret_token import DEPLOY, digest, plain_token
+from auth.secret_token import digest
 from domain.errors import Invalid
 from domain.moments import moment
 from models.repositories.installation.audit import Happened
@@ -84,6 +86,11 @@ async def _listed(services: Services, paging: PagingDep, owner: Owner, active: b
     return paging.response([_shown(row, now) for row in found.rows], found.total)
 
 
+def _new_token(services: Services, found: OwnerAccess) -> str:
+    of = {"project_id": found.owner.project_id or 0, "group_id": found.owner.namespace_id or 0}
+    return deploy_token(services.settings.pod_number, found.organisation_id, **of)
+
+
 def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -> dict[str, Any]:
     """What is kept of a new token. Raises `Invalid`."""
     if new.expires_at is not None and new.expires_at <= services.clock():
@@ -95,11 +102,12 @@ def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -
         "scopes": checked_scopes(new.scopes, OF_DEPLOYMENT),
         "expires_at": new.expires_at,
         "token_hash": digest(plain),
+        "names_pod": True,
         "sealed": services.sealer.seal(plain, purpose_of(owner.project_id)) if is_of_jobs else "",
     }
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the tokens of one kind of owner."""
 
 
@@ -131,7 +139,7 @@ async def create_deploy_token(
     found: OwnerAccess = Depends(of_owner_to_change),
 ) -> DeployTokenResponse:
     """Make a deploy token; it is shown only in this response."""
-    plain, now = plain_token(DEPLOY), services.clock()
+    now, plain = services.clock(), _new_token(services, found)
     values = _values(services, found.owner, new, plain)
     async with services.database.write() as connection:
         row = await deploy_tokens.add(connection, found.owner, now, **values)
@@ -154,7 +162,7 @@ async def revoke_deploy_token(
     return Response(status_code=204)
 
 
-router = APIRouter()
+router = RouteList()
 
 
 @router.get("/deploy_tokens", response_model=list[DeployTokenResponse])
@@ -167,9 +175,9 @@ async def list_all_deploy_tokens(
 
 
 _OF_PROJECTS: Final = of_project(Action.ADMINISTER)
-router.include_router(
+router.include(
     mounted(routes, "/projects/{project}/deploy_tokens", {of_owner: _OF_PROJECTS, of_owner_to_change: _OF_PROJECTS})
 )
 # Maintainers of a group see its tokens, owners make and revoke them.
 _OF_GROUPS: Final = {of_owner: of_group(GroupAction.ADMINISTER_CI), of_owner_to_change: of_group(GroupAction.OWN)}
-router.include_router(mounted(routes, "/groups/{group}/deploy_tokens", _OF_GROUPS))
+router.include(mounted(routes, "/groups/{group}/deploy_tokens", _OF_GROUPS))

@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 
 from api.deps import CallerDep, ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, SeenProjectDep
 from api.v4.encoded_paths import decoded
@@ -26,7 +27,7 @@ from models.repositories.pipelines.contributions import ContributionFilter
 from models.repositories.projects import relations
 from models.rows.accounts import UserRow
 
-router = APIRouter()
+router = RouteList()
 
 
 def _day(name: str, text: str) -> date | None:

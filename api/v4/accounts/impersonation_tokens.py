@@ -6,10 +6,11 @@ above their own level so.
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep
 from api.v4.accounts.access_tokens import AccessTokenResponse, NewToken, make_personal, revoke, shown
 from api.v4.pagination import PagingDep
@@ -19,7 +20,7 @@ from models.repositories.accounts import access_tokens, accounts
 from models.repositories.accounts.access_tokens import TokenFilter
 from models.repositories.paging import slice_of
 
-router = APIRouter(prefix="/users/{user_id}/impersonation_tokens")
+router = RouteList(prefix="/users/{user_id}/impersonation_tokens")
 
 _STATES = {"all": "", "active": "active", "inactive": "inactive"}
 

@@ -6,12 +6,13 @@ Source: GitLab: "User SSH and GPG keys API", "Keys API".
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep
 from api.v4.accounts.impersonation_tokens import AdministratorDep
@@ -28,7 +29,7 @@ from models.repositories.installation.audit import Entity, Happened
 from models.repositories.paging import slice_of
 from models.rows.ssh_keys import SshKeyRow
 
-router = APIRouter()
+router = RouteList()
 
 
 class NewKey(Optionals):

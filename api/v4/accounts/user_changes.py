@@ -1,12 +1,13 @@
 """Making, changing, blocking people: for administrators, with GitLab's parameters and answers."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, KnownCallerDep
 from api.v4.accounts.users import accounts_of
@@ -14,18 +15,28 @@ from api.v4.names import TopPathName
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import AccountResponse, account
 from application.audit import record
+from application.pods import names
+from application.pods.visitors import require_own
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
 from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
+from domain.pods.visits import BLOCKED_AT_HOME
 from models.notifications import RUNNERS
-from models.repositories.accounts import accounts, sessions
+from models.repositories.accounts import accounts, sessions, visits
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
 from models.rows.accounts import UserRow
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 
-router = APIRouter()
+_OF_HOME: Final = {
+    "name": "change the name",
+    "email": "change the e-mail address",
+    "password_hash": "set the password",
+}
+"""What of a visitor is their home pod's."""
+
+router = RouteList()
 
 
 class UserChanges(Optionals):
@@ -78,12 +89,16 @@ async def create_user(
         new.password = None
     values = await new.values(services)
     name, email, now = values.pop("name"), values.pop("email"), services.clock()
-    async with services.database.write() as connection:
+    async with (
+        names.claimed(services, names.path(new.username), names.email(email)) as claimed,
+        services.database.write() as connection,
+    ):
         if not await namespaces.is_free(connection, new.username):
             raise Invalid(f"Username {new.username} has already been taken.")
         user_id = await accounts.create_user(connection, new.username, name, email, now, **values)
         await _require_free(connection, email, user_id)
         row = await accounts.get(connection, user_id)
+        await claimed.use(connection)
         await record(connection, caller, entity_of(row), Happened("user_created", _noted(values)), now)
     await services.notifications.tell(RUNNERS)
     return account(row, services.settings.url)
@@ -99,12 +114,21 @@ async def change_user(
     """Change a person; a new password ends the sessions that they have."""
     require_admin(caller)
     values, now = await changes.values(services), services.clock()
-    async with services.database.write() as connection:
+    async with services.database.read() as connection:
+        before = await accounts.get(connection, user_id)
+    for column in _OF_HOME.keys() & values.keys():
+        require_own(services, before, _OF_HOME[column])
+    is_new = values.get("email", before.email).lower() != before.email.lower()
+    wanted = (names.email(values["email"]),) if is_new else ()
+    async with names.claimed(services, *wanted) as claimed, services.database.write() as connection:
         row = await accounts.get(connection, user_id)
         if row.bot and "password_hash" in values:
             raise Forbidden("Forbidden: a robot has no password; it has a token.")
         if "email" in values:
             await _require_free(connection, values["email"], user_id)
+        if is_new:
+            await claimed.use(connection)
+            await names.give_back(connection, names.email(row.email))
         await accounts.change(connection, user_id, **values)
         if "password_hash" in values:
             await sessions.end_all(connection, user_id)
@@ -134,7 +158,10 @@ async def block(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> b
 
 @router.post("/users/{user_id}/unblock", status_code=201)
 async def unblock(user_id: Id, caller: KnownCallerDep, services: ServicesDep) -> bool:
-    """Let a person in again; their tokens are good again, the sessions that they had are not."""
+    """Let a person in again; their tokens are good again, the sessions that they had are not.
+
+    A visitor whom their home pod has blocked is let in again there.
+    """
     require_admin(caller)
     return await _set_state(services, caller, user_id, accounts.ACTIVE)
 
@@ -142,9 +169,21 @@ async def unblock(user_id: Id, caller: KnownCallerDep, services: ServicesDep) ->
 async def _set_state(services: Services, caller: Caller, user_id: int, state: str) -> bool:
     async with services.database.write() as connection:
         row = await accounts.get(connection, user_id)
+        if row.state == BLOCKED_AT_HOME and state == accounts.ACTIVE:
+            require_own(services, row, "they are blocked, and can be let in again,")
         if row.state != state:
             await accounts.change(connection, user_id, state=state)
             await sessions.end_all(connection, user_id)
+            await visits.tell_now(connection, user_id)
             name = "user_blocked" if state == accounts.BLOCKED else "user_unblocked"
-            await record(connection, caller, entity_of(row), Happened(name), services.clock())
+            happened = Happened(name, await _visits(services, connection, user_id))
+            await record(connection, caller, entity_of(row), happened, services.clock())
     return True
+
+
+async def _visits(services: Services, connection: AsyncConnection, user_id: int) -> dict[str, Any]:
+    """What an audit event tells of a person's visits: the pods in which they may have tokens, by number."""
+    if services.cluster is None:
+        return {}
+    pods = [row.pod_number for row in await visits.of_person(connection, user_id)]
+    return {"visited_pods": pods} if pods else {}

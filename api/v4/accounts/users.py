@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.representation.people import AccountResponse, PersonResponse, account, person
@@ -20,7 +21,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.paging import slice_of
 from models.rows.accounts import UserRow
 
-router = APIRouter()
+router = RouteList()
 
 
 @router.get("/user")
@@ -53,8 +54,8 @@ async def people_filter(
     only = PeopleFilter(
         username,
         search,
-        state=accounts.ACTIVE if active else accounts.BLOCKED if blocked else "",
-        without_state=accounts.ACTIVE if exclude_active else "",
+        state=accounts.ACTIVE if active else "",
+        without_state=accounts.ACTIVE if exclude_active or blocked else "",
         external=True if external else False if exclude_external else None,
         bots=bots,
     )

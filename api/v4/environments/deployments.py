@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.jobs.jobs import shown_jobs
@@ -39,7 +40,7 @@ from models.repositories.pipelines import jobs
 from models.repositories.projects import relations
 from models.rows.environments import DeploymentRow
 
-router = APIRouter(prefix="/projects/{project}/deployments")
+router = RouteList(prefix="/projects/{project}/deployments")
 
 Reported = Literal["running", "success", "failed", "canceled"]
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.environments.deployments import presented
@@ -30,7 +31,7 @@ Tier = Literal["production", "staging", "testing", "development", "other"]
 _SHORTEST_SEARCH: Final = 3
 _PLAIN_TEXT: Final = str.maketrans({"$": "$$", "%": "%%"})
 
-router = APIRouter(prefix="/projects/{project}/environments")
+router = RouteList(prefix="/projects/{project}/environments")
 
 
 class NewEnvironment(BaseModel):

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.encoded_paths import decoded
 from api.v4.owned_routes import mounted, of_owner
 from api.v4.owner_access import OwnerAccess, of_group, of_project
@@ -179,7 +180,7 @@ async def _note(
     return document
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the rules of one kind of owner."""
 
 
@@ -248,6 +249,6 @@ async def unprotect_environment(name: str, services: ServicesDep, found: OwnerAc
 _PROJECTS: Final = "/projects/{project}/protected_environments"
 _GROUPS: Final = "/groups/{group}/protected_environments"
 
-router = APIRouter()
-router.include_router(mounted(routes, _PROJECTS, {of_owner: of_project(Action.ADMINISTER)}))
-router.include_router(mounted(routes, _GROUPS, {of_owner: of_group(GroupAction.OWN)}))
+router = RouteList()
+router.include(mounted(routes, _PROJECTS, {of_owner: of_project(Action.ADMINISTER)}))
+router.include(mounted(routes, _GROUPS, {of_owner: of_group(GroupAction.OWN)}))

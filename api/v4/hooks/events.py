@@ -7,11 +7,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of
@@ -67,7 +68,7 @@ _STILL_OPEN: Final[dict[int | str, dict[str, Any]]] = {202: {"model": HookMessag
 """The response where a delivery takes too long."""
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same three calls for the webhooks of one kind of owner."""
 
 
@@ -153,9 +154,9 @@ def _tested(sent: HookDeliveryRow, response: Mapping[str, Any]) -> JSONResponse:
     return JSONResponse({"message": reason}, status_code=422)
 
 
-router = APIRouter()
+router = RouteList()
 for place, may in PLACES:
-    router.include_router(mounted(routes, place, {of_one: hook_of(may)}))
+    router.include(mounted(routes, place, {of_one: hook_of(may)}))
 
 
 @router.post("/hooks/{hook_id}", status_code=201, response_model=SampleProjectResponse, responses=_STILL_OPEN)

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note, presented
 from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, columns, pairs
 from api.v4.owned_routes import mounted, of_one, of_owner
@@ -25,7 +26,7 @@ MAX_HOOKS: Final = {HookScope.PROJECT: 100, HookScope.GROUP: 50, HookScope.SYSTE
 _SECRET: Final = ("token", "signing_token", "custom_headers", "url_variables")
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same five calls for the webhooks of one kind of owner."""
 
 
@@ -89,6 +90,6 @@ async def delete_hook(services: ServicesDep, hook: HookAccess = Depends(of_one))
     return Response(status_code=204)
 
 
-router = APIRouter()
+router = RouteList()
 for place, may in PLACES:
-    router.include_router(mounted(routes, place, {of_owner: may, of_one: hook_of(may)}))
+    router.include(mounted(routes, place, {of_owner: may, of_one: hook_of(may)}))

@@ -4,12 +4,13 @@ import base64
 import secrets
 from typing import Annotated, NotRequired
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
@@ -24,7 +25,7 @@ from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
 from models.rows.incoming_hooks import IncomingHookRow
 
-router = APIRouter(prefix="/projects/{project}/incoming_hooks")
+router = RouteList(prefix="/projects/{project}/incoming_hooks")
 
 
 class NewHook(BaseModel):

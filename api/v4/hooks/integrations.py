@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.hooks.parameters import check_url
@@ -30,7 +31,7 @@ from models.rows.hooks import ForgeLinkRow
 _SHOWN: Final = 20
 """Failed reports that are shown."""
 
-router = APIRouter(prefix="/projects/{project}/integrations")
+router = RouteList(prefix="/projects/{project}/integrations")
 
 
 class Link(BaseModel):

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note
 from api.v4.hooks.parameters import MAX_PAIRS, check_url
@@ -26,7 +27,7 @@ class Value(BaseModel):
 ValueDep = Annotated[Value, Depends(given(Value))]
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same four calls for the webhooks of one kind of owner."""
 
 
@@ -80,6 +81,6 @@ async def _write(services: Services, hook: HookAccess, column: str, values: dict
     return Response(status_code=204)
 
 
-router = APIRouter()
+router = RouteList()
 for place, may in PLACES:
-    router.include_router(mounted(routes, place, {of_one: hook_of(may)}))
+    router.include(mounted(routes, place, {of_one: hook_of(may)}))

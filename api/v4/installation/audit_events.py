@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.namespaces.groups import GroupDep
@@ -17,7 +17,7 @@ from models.repositories.installation import audit
 from models.repositories.paging import slice_of
 from models.rows.audit import AuditEventRow
 
-router = APIRouter()
+router = RouteList()
 
 
 class AuditEventResponse(TypedDict):

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from api.v4.parameters import parameters
 from auth.permissions import require_admin
@@ -14,7 +15,7 @@ from domain.errors import Invalid, NotFound
 from models.repositories.projects import counts
 from settings import Settings
 
-router = APIRouter()
+router = RouteList()
 
 _MEBIBYTE: Final = 1024 * 1024
 

@@ -3,18 +3,19 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.markdown import MAX_LENGTH, rendered
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from api.v4.parameters import Optionals, given
 from application.configurations.compiling import COMPILATIONS, PATIENCE
 from git.turns import turn_of
 
-router = APIRouter()
+router = RouteList()
 
 
 class MarkdownText(Optionals):

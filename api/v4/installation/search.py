@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.merge_requests.merge_requests import readable_projects, request_page
@@ -45,7 +46,7 @@ from models.repositories.projects.listings import projects as listed_projects
 from models.rows.accounts import UserRow
 from models.rows.labels import MilestoneRow
 
-router = APIRouter(route_class=EndsWithCaller)
+router = RouteList(kind=EndsWithCaller)
 
 Listed: TypeAlias = ProjectResponse | PersonResponse | MergeRequestResponse | MilestoneResponse
 """What is found; all items of a response are of one kind, that of the scope."""

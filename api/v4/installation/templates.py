@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
+from api.routes import RouteList
 from api.v4.access import seen_project_of
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
@@ -18,7 +19,7 @@ CONFIGURATIONS: Final = "gitlab_ci_ymls"
 Kind = Literal["gitlab_ci_ymls", "dockerfiles", "gitignores", "licenses"]
 ProjectKind = Literal["gitlab_ci_ymls", "dockerfiles", "gitignores", "licenses", "issues", "merge_requests"]
 
-router = APIRouter()
+router = RouteList()
 
 
 class ListedTemplateResponse(TypedDict):

@@ -1,13 +1,13 @@
 """What clients ask first: which GitLab this is like."""
 
-from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from domain.variables.predefined_server import LIKE_GITLAB, REVISION
 
-router = APIRouter()
+router = RouteList()
 
 
 class InstalledVersionResponse(TypedDict):

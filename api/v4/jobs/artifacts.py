@@ -2,10 +2,11 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.stored_file import stored_file
 from api.v4.access import JobDep
@@ -23,7 +24,7 @@ from models.repositories.artifacts import artifacts, reports
 from models.rows.artifacts import ArtifactRow
 from storage.archive import Archive
 
-router = APIRouter(prefix="/projects/{project}/jobs/{job_id}/artifacts")
+router = RouteList(prefix="/projects/{project}/jobs/{job_id}/artifacts")
 
 ZIP: Final = "application/zip"
 

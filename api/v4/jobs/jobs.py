@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, NotRequired
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
 from api.v4.asking import KEPT, answer_with
@@ -32,7 +33,7 @@ from models.repositories.queue import wait_reasons
 from models.rows.pipelines import ListedJobRow
 from models.rows.projects import ProjectRow
 
-router = APIRouter(prefix="/projects/{project}/jobs")
+router = RouteList(prefix="/projects/{project}/jobs")
 
 
 class Play(BaseModel):

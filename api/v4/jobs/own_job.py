@@ -1,15 +1,14 @@
 """The job that a call comes from: told by its own token."""
 
-from fastapi import APIRouter
-
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from api.v4.jobs.jobs import full
 from api.v4.representation.jobs import JobResponse
 from application.access import access_to
 from domain.errors import Unauthenticated
 
-router = APIRouter()
+router = RouteList()
 
 
 @router.get("/job")

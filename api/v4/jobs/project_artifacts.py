@@ -1,10 +1,11 @@
 """Artifacts by ref and name of the job, and all artifacts of a project at once."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.stored_file import stored_file
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
@@ -15,7 +16,7 @@ from domain.errors import NotFound
 from models.repositories.artifacts import artifacts
 from models.repositories.artifacts.foreign_archives import of_project
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 @router.get("/jobs/artifacts/{place:path}")

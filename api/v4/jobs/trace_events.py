@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 from api.deps import ServicesDep
 from api.event_streams import COME_BACK, STILL_HERE, followed
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import JobAccess, JobDep
 from api.v4.jobs.log import Log, log_of, read_log
@@ -42,7 +43,7 @@ _QUIET_ROUNDS: Final = 3
 """After so many looks without a change a comment shows proxies that the connection lives."""
 _PLACE: Final = re.compile(r"(\d{1,9})-(\d{1,15})")
 
-router = APIRouter(prefix="/projects/{project}/jobs/{job_id}")
+router = RouteList(prefix="/projects/{project}/jobs/{job_id}")
 
 
 @dataclass(slots=True)

@@ -3,16 +3,17 @@
 import re
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import JobDep
 from api.v4.jobs.log import Log, log_of, read_log, readable
 from api.v4.streaming import begun
 
-router = APIRouter(prefix="/projects/{project}/jobs/{job_id}")
+router = RouteList(prefix="/projects/{project}/jobs/{job_id}")
 
 Offset = Annotated[int, Query(ge=0, le=2**53)]
 

@@ -5,12 +5,13 @@ Rules that name people, groups or branches are refused: nothing here would hold 
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep
@@ -26,7 +27,7 @@ from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
 from models.rows.projects import ProjectRow
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 _NAMED = "a rule is for any approver here: one that names {} would not be enforced. Leave {} out."
 _Ids = Annotated[list[int], Field(default_factory=list)]

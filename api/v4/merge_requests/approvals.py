@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, again, surrounded
@@ -31,7 +32,7 @@ from models.repositories.merge_requests import merge_requests
 from models.repositories.projects import projects
 from models.rows.projects import ProjectRow
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class Approving(Optionals):

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.v4.merge_requests.access import MergeRequestDep, shown, visible_projects
 from api.v4.pagination import PagingDep
 from api.v4.pipelines.pipelines import full as full_pipeline
@@ -25,7 +25,7 @@ from models.repositories.merge_requests import merge_requests
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}", kind=EndsWithCaller)
 
 _MAX_COMMITS: Final = 10_000
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.merge_requests.note_access import DiscussionDep, NoteDep, NotesDep, Written, shown, shown_discussions
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
@@ -19,7 +20,7 @@ from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 from models.rows.merge_request_notes import MergeRequestNoteRow
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/discussions")
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}/discussions")
 
 _MAX_LINE = 2**31 - 1
 _SHA = Annotated[str, Field(pattern=r"^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]

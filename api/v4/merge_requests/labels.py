@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Final, NotRequired
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
@@ -110,7 +111,7 @@ def _require_own(planning: PlanningAccess, row: LabelRow) -> None:
         raise Forbidden(f"Forbidden: {row.name} is the label of a group around it; change it there.")
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the labels of one kind of owner."""
 
 
@@ -183,6 +184,6 @@ async def remove_label(label_id: str, services: ServicesDep, planning: PlanningA
     return Response(status_code=204)
 
 
-router = APIRouter()
-router.include_router(mounted(routes, "/projects/{project}/labels", {of_owner: planning_of_project}))
-router.include_router(mounted(routes, "/groups/{group}/labels", {of_owner: planning_of_group}))
+router = RouteList()
+router.include(mounted(routes, "/projects/{project}/labels", {of_owner: planning_of_project}))
+router.include(mounted(routes, "/groups/{group}/labels", {of_owner: planning_of_group}))

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, field_validator
 from sqlalchemy import Select
 
 from api.deps import CallerDep, ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, shown, surrounded
@@ -43,7 +44,7 @@ from models.repositories.projects import relations
 from models.repositories.projects.listings import readable_ids
 from models.rows.merge_requests import MergeRequestRow
 
-router = APIRouter()
+router = RouteList()
 
 _MAX_NUMBER: Final = 2**53
 _IID_DIGITS: Final = 9

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.encoded_paths import decoded
@@ -33,7 +34,7 @@ from models.repositories.pipelines.pipelines import by_ids
 from models.repositories.projects import relations
 from models.rows.merge_requests import TrainCarRow
 
-router = APIRouter(prefix="/projects/{project}/merge_trains")
+router = RouteList(prefix="/projects/{project}/merge_trains")
 
 Scope = Literal["", "active", "complete"]
 

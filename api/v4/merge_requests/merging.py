@@ -2,11 +2,12 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, shown
 from api.v4.parameters import Optionals, given
@@ -37,7 +38,7 @@ from models.notifications import MERGES
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}")
 
 _MAX_MESSAGE: Final = 100_000
 _WAITED_FOR: Final = OF_CI | {Blocker.DRAFT, Blocker.NOT_APPROVED, Blocker.NOT_RESOLVED}

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_requests.access import surrounded
@@ -125,7 +126,7 @@ def _requests(planning: PlanningAccess, row: MilestoneRow) -> Listing[MergeReque
     return milestones.merge_requests(row, readable_ids(viewer_of(planning.caller)))
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the milestones of one kind of owner."""
 
 
@@ -193,6 +194,6 @@ async def list_requests(
     return paging.response([shown_request(row, about) for row in page.rows], page.total)
 
 
-router = APIRouter()
-router.include_router(mounted(routes, "/projects/{project}/milestones", {of_owner: planning_of_project}))
-router.include_router(mounted(routes, "/groups/{group}/milestones", {of_owner: planning_of_group}))
+router = RouteList()
+router.include(mounted(routes, "/projects/{project}/milestones", {of_owner: planning_of_project}))
+router.include(mounted(routes, "/groups/{group}/milestones", {of_owner: planning_of_group}))

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.merge_requests.note_access import NoteDep, NotesDep, Written, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
@@ -16,7 +17,7 @@ from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}/notes")
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}/notes")
 
 
 class NewNote(Written):

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.merge_requests.access import MergeRequestDep
 from api.v4.merge_requests.note_access import NotesDep
 from api.v4.pagination import PagingDep
@@ -15,7 +15,7 @@ from domain.moments import moment
 from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.projects import relations
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}")
 
 
 class ReviewerResponse(TypedDict):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NotRequired
 
-from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
 from api.v4.representation.pipelines import PipelineResponse, brief
 from application.merge_requests.reports import Comparison, compared
@@ -14,7 +14,7 @@ from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, Tes
 from domain.pipelines.status import COMPLETE
 from models.repositories.merge_requests import merge_requests
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}")
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}")
 
 
 class CountsOfTests(TypedDict):

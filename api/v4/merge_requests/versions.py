@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.v4.access import Id
 from api.v4.merge_requests.access import MergeRequestDep
 from api.v4.pagination import PagingDep
@@ -22,7 +22,7 @@ from git.reading.revision import commit_named
 from models.repositories.merge_requests import merge_request_versions, merge_requests
 from models.repositories.paging import slice_of
 
-router = APIRouter(prefix="/projects/{project}/merge_requests/{iid}", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/merge_requests/{iid}", kind=EndsWithCaller)
 
 _MAX_COMMITS: Final = 100
 """Of one version; `commits` of the merge request lists all of the newest one in pages."""

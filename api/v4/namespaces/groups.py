@@ -1,13 +1,13 @@
 """Groups, the groups within them, and all namespaces; an organisation is a group at the top."""
 
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import CallerDep, ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.encoded_paths import decoded
@@ -19,24 +19,21 @@ from api.v4.representation.groups import GroupResponse, NamespaceResponse, group
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import viewer_of
 from application.audit import record
+from application.group_access import GroupAccess, access_to_group
+from application.pods import names
 from application.projects import removal
-from auth.permissions import GUEST, OWNER, Caller, GroupAction, is_open, require_in_group, require_known
-from domain.decimal_number import decimal_number
-from domain.errors import Forbidden, Invalid, NotFound
+from auth.permissions import GUEST, OWNER, Caller, GroupAction, require_known
+from domain.errors import Forbidden, Invalid, Refused
 from domain.projects.path_names import checked_path, checked_top_path, path_from
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
-from models.repositories.paging import first_of, slice_of
+from models.repositories.paging import slice_of
 from models.repositories.projects.listings import NamespaceFilter, ProjectFilter
 from models.repositories.projects.listings import namespaces as listed_namespaces
 from models.repositories.projects.listings import projects as listed
-from models.rows.namespaces import NamespaceRow
 
-_NOWHERE: Final = "/0/"
-"""The trail of a group that is not there: no id is 0."""
-
-router = APIRouter()
+router = RouteList()
 
 Visibility = Literal["private", "internal", "public"]
 
@@ -59,43 +56,9 @@ class GroupChanges(BaseModel):
     visibility: Visibility | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAccess:
-    """A group as one caller may use it."""
-
-    row: NamespaceRow
-    caller: Caller
-    level: int
-
-    def require(self, action: GroupAction) -> None:
-        """Raise unless the caller may do it."""
-        require_in_group(self.caller, action, self.level, self.row.visibility)
-
-    @property
-    def entity(self) -> Entity:
-        """The group as audit events name it."""
-        return Entity("group", self.row.id, self.row.full_path)
-
-
 async def group_by(services: Services, caller: Caller, reference: str) -> GroupAccess:
-    """A group that the caller may at least see, by id or full path. Raises `NotFound`.
-
-    Whoever may see a project in it may see the group. As `api.deps.access_to`, it asks the database the same for a
-    group that is not there as for one that the caller may not know of.
-    """
-    text = decoded(reference)
-    key = decimal_number(text)
-    async with services.database.read() as connection:
-        row = await namespaces.find(connection, path=text if key is None else None, key=key)
-        key, trail = (0, _NOWHERE) if row is None else (row.id, row.trail)
-        level = OWNER if caller.is_admin else await members.level_in_group(connection, key, caller.user_id)
-        if not level and (row is None or not is_open(caller, row.visibility)):
-            visible = listed(ProjectFilter(viewer_of(caller), within=trail))
-            if await first_of(connection, visible) is None:
-                raise NotFound("Group Not Found")
-    if row is None:
-        raise NotFound("Group Not Found")
-    return GroupAccess(row, caller, max(level, 10))
+    """A group that the caller may at least see, by id or full path as a path has it. Raises `NotFound`."""
+    return await access_to_group(services, caller, decoded(reference))
 
 
 async def group_of(group: str, services: ServicesDep, caller: CallerDep) -> GroupAccess:
@@ -137,8 +100,11 @@ async def create_group(
         above = await group_by(services, caller, str(new.parent_id))
         above.require(GroupAction.ADD_GROUP)
         parent = above.row
+    elif services.cluster is not None and services.cluster.is_draining:
+        raise Refused(f"Pod {services.settings.pod} is being drained: it takes no new top-level groups.")
     now = services.clock()
-    async with services.database.write() as connection:
+    wanted = () if parent else (names.path(path),)
+    async with names.claimed(services, *wanted) as claimed, services.database.write() as connection:
         key = await namespaces.create(
             connection,
             path,
@@ -149,6 +115,7 @@ async def create_group(
             visibility=new.visibility,
             owner_id=caller.user_id,
         )
+        await claimed.use(connection, key)
         await members.add_to_group(connection, key, caller.user_id, OWNER)
         row = await namespaces.get_by(connection, key=key)
         entity = Entity("group", key, row.full_path)

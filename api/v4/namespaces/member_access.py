@@ -7,8 +7,9 @@ from datetime import date
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.v4.access import SeenProjectDep
-from api.v4.namespaces.groups import GroupAccess, GroupDep
+from api.v4.namespaces.groups import GroupDep
 from application.access import ProjectAccess
+from application.group_access import GroupAccess
 from auth.permissions import OWNER, Action, Caller, GroupAction
 from domain.errors import Forbidden
 from models.repositories.accounts import members

@@ -3,12 +3,13 @@
 from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from api.v4.namespaces.member_access import MemberAccess, of_group, of_project
@@ -18,6 +19,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.representation.people import MemberResponse
 from api.v4.representation.people import member as shown
 from application.audit import record
+from application.pods.visitors import expected
 from domain.errors import Invalid, NotFound, Refused
 from models.repositories.accounts import accounts, members
 from models.repositories.accounts.members import ListedMember
@@ -25,8 +27,8 @@ from models.repositories.installation.audit import Happened
 from models.repositories.paging import Listing, slice_of
 from models.rows.accounts import UserRow
 
-router = APIRouter()
-routes = APIRouter()
+router = RouteList()
+routes = RouteList()
 
 Level = Literal[10, 20, 30, 40, 50]
 
@@ -121,6 +123,8 @@ async def add_member(
     """
     access.require_change()
     access.require_level(new.access_level)
+    if new.user_id is None and new.username:
+        new.username = await expected(services, access.caller, new.username)
     async with services.database.write() as connection:
         person = await _person(connection, new)
         if await members.one(connection, access.own(), person.id) is not None:
@@ -170,5 +174,5 @@ async def _note(
     await record(connection, access.caller, access.entity, happened, services.clock())
 
 
-router.include_router(mounted(routes, "/projects/{project}/members", {of_owner: of_project}))
-router.include_router(mounted(routes, "/groups/{group}/members", {of_owner: of_group}))
+router.include(mounted(routes, "/projects/{project}/members", {of_owner: of_project}))
+router.include(mounted(routes, "/groups/{group}/members", {of_owner: of_group}))

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep
 from api.v4.pagination import PagingDep
 from auth.permissions import require_admin
@@ -15,7 +15,7 @@ from models.repositories.accounts import accounts, members
 from models.repositories.paging import slice_of
 from models.rows.accounts import UserRow
 
-router = APIRouter()
+router = RouteList()
 
 
 class MembershipResponse(TypedDict):

@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import PipelineDep
 from api.v4.jobs.jobs import ScopeDep, shown_jobs
 from api.v4.pagination import PagingDep
@@ -24,7 +25,7 @@ from models.repositories.artifacts import reports
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs
 
-router = APIRouter(prefix="/projects/{project}/pipelines/{pipeline_id}")
+router = RouteList(prefix="/projects/{project}/pipelines/{pipeline_id}")
 
 
 @router.get("/jobs", response_model=list[JobResponse])

@@ -5,12 +5,13 @@ No variable of the project is resolved here, so none that is protected either.
 
 from typing import Annotated, NotRequired
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import PostEndsWithCaller
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.parameters import given
@@ -39,7 +40,7 @@ from git.repository import Repository
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipelines import PipelineRequest
 
-router = APIRouter(prefix="/projects/{project}", route_class=PostEndsWithCaller)
+router = RouteList(prefix="/projects/{project}", kind=PostEndsWithCaller)
 
 
 class GivenText(BaseModel):

@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, PipelineDep, ProjectDep
 from api.v4.asking import KEPT, answer_with
@@ -34,7 +35,7 @@ from models.rows.projects import ProjectRow
 
 _FILTERS: Final = ("status", "ref", "sha", "source")
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class NewVariable(BaseModel):

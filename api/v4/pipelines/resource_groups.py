@@ -6,11 +6,12 @@ Like GitLab, all of it wants the access level developer.
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.jobs.jobs import shown_jobs
@@ -27,7 +28,7 @@ from models.repositories.paging import every_of, slice_of
 from models.repositories.pipelines import resource_groups
 from models.rows.environments import ResourceGroupRow
 
-router = APIRouter(prefix="/projects/{project}/resource_groups")
+router = RouteList(prefix="/projects/{project}/resource_groups")
 
 
 class Changes(BaseModel):

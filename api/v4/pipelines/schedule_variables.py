@@ -3,9 +3,10 @@
 import re
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.parameters import given
 from api.v4.pipelines.schedule_access import ScheduleAccess, ScheduleDep
@@ -15,7 +16,7 @@ from auth.permissions import ScheduleAction
 from domain.errors import FieldsInvalid
 from models.repositories.pipelines import schedules
 
-router = APIRouter(prefix="/projects/{project}/pipeline_schedules/{schedule_id}/variables")
+router = RouteList(prefix="/projects/{project}/pipeline_schedules/{schedule_id}/variables")
 
 _KEY: Final = re.compile(r"[a-zA-Z0-9_]{1,255}")
 

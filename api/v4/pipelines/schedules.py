@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.pagination import PagingDep
@@ -44,7 +45,7 @@ from models.rows.accounts import UserRow
 from models.rows.schedules import PipelineScheduleRow
 from models.time_zones import zone_of
 
-router = APIRouter(prefix="/projects/{project}/pipeline_schedules")
+router = RouteList(prefix="/projects/{project}/pipeline_schedules")
 
 
 _Whole: TypeAlias = AdministeredScheduleResponse | ScheduleDetailsResponse

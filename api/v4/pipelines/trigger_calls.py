@@ -7,12 +7,14 @@ whoever guesses.
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator
 
 from api.deps import ServicesDep
+from api.pods.job_of_pod import job_of_pod
 from api.refusals import note_guess
+from api.routes import RouteList
 from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.parameters import parameters, validated
@@ -26,7 +28,7 @@ from domain.variables.ci_variables import KEY
 _OF_PIPELINES: Final = "Pipeline Hook"
 """A hook that tells of pipelines would start one for each that it has started."""
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class Given(BaseModel):
@@ -57,10 +59,11 @@ async def given(request: Request, services: ServicesDep) -> TriggerCall:
     call = validated(Given, values)
     of_job = request.headers.get("job-token", "")
     token = call.token or of_job
-    if not token:
+    elsewhere = job_of_pod(request.scope)
+    if not token and elsewhere is None:
         raise Invalid("token is missing")
     is_of_job = token == of_job or token.startswith(PREFIX)
-    return TriggerCall(token, call.ref, call.variables, call.inputs, payload, is_of_job)
+    return TriggerCall(token, call.ref, call.variables, call.inputs, payload, is_of_job, elsewhere)
 
 
 @router.post("/trigger/pipeline", status_code=201, response_model=PipelineDetailsResponse)

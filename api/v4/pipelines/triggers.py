@@ -6,12 +6,13 @@ A token is shown once, when it is made; afterwards its first characters tell it 
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
@@ -19,9 +20,11 @@ from api.v4.parameters import given
 from api.v4.representation.people import Person, PersonResponse, person
 from application.audit import record
 from auth.permissions import Action
-from auth.secret_token import TRIGGER, digest, plain_token
+from auth.routable_token import trigger_token
+from auth.secret_token import digest
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
+from domain.pods.token_prefixes import TRIGGER
 from models.repositories.accounts import accounts
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
@@ -31,7 +34,7 @@ from models.rows.triggers import PipelineTriggerRow
 SHORT: Final = 4
 """Characters of a token, after its prefix, that are kept and shown; as many as GitLab shows."""
 
-router = APIRouter(prefix="/projects/{project}/triggers")
+router = RouteList(prefix="/projects/{project}/triggers")
 
 
 class NewTrigger(BaseModel):
@@ -104,20 +107,22 @@ async def create_trigger(
 ) -> TriggerResponse:
     """Make a trigger; its token is shown only in this response. Its pipelines will be the caller's."""
     project.require(Action.ADMINISTER)
-    now, plain = services.clock(), plain_token(TRIGGER)
+    now, row = services.clock(), project.row
+    plain = trigger_token(services.settings.pod_number, row.organisation_id, row.id)
     if new.expires_at is not None and new.expires_at <= now:
         raise Invalid("expires_at is invalid: must be a time to come")
     values = {
         "description": new.description,
         "token_hash": digest(plain),
+        "names_pod": True,
         "short_token": plain.removeprefix(TRIGGER)[:SHORT],
         "expires_at": new.expires_at,
     }
     async with services.database.write() as connection:
-        key = await triggers.add(connection, project.row.id, project.caller.user_id, now, **values)
+        key = await triggers.add(connection, row.id, project.caller.user_id, now, **values)
         happened = Happened("trigger_created", {"id": key, "description": new.description})
         await record(connection, project.caller, project.entity, happened, now)
-    return await _one(services, key, project.row.id, plain=plain)
+    return await _one(services, key, row.id, plain=plain)
 
 
 @router.put("/{trigger_id}")

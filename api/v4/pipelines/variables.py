@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.owned_routes import mounted, of_owner
 from api.v4.owner_access import OwnerAccess, of_group, of_instance, of_project
@@ -108,7 +109,7 @@ def _require_maskable(services: Services, row: CiVariableRow, changes: VariableC
         raise Invalid(f"value {fault}")
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same five calls for the variables of one kind of owner."""
 
 
@@ -192,7 +193,7 @@ async def remove_variable(
     return Response(status_code=204)
 
 
-router = APIRouter()
-router.include_router(mounted(routes, "/projects/{project}/variables", {of_owner: of_project(Action.ADMINISTER)}))
-router.include_router(mounted(routes, "/groups/{group}/variables", {of_owner: of_group(GroupAction.ADMINISTER_CI)}))
-router.include_router(mounted(routes, "/admin/ci/variables", {of_owner: of_instance}))
+router = RouteList()
+router.include(mounted(routes, "/projects/{project}/variables", {of_owner: of_project(Action.ADMINISTER)}))
+router.include(mounted(routes, "/groups/{group}/variables", {of_owner: of_group(GroupAction.ADMINISTER_CI)}))
+router.include(mounted(routes, "/admin/ci/variables", {of_owner: of_instance}))

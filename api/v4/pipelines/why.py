@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import JobDep, PipelineDep
 from domain.config.why import why_shown
 from models.repositories.pipelines import left_out, pipelines, reasons
 from models.repositories.queue import waiting_jobs
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class _Named(Protocol):

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_group, planning_of_project
@@ -155,7 +156,7 @@ async def _group_to_change(
 _Access = Callable[..., Awaitable[PlanningAccess]]
 
 
-routes = APIRouter()
+routes = RouteList()
 """The same calls for the badges of one kind of owner."""
 
 
@@ -227,12 +228,12 @@ async def remove_badge(
     return Response(status_code=204)
 
 
-router = APIRouter()
-router.include_router(
+router = RouteList()
+router.include(
     mounted(
         routes, "/projects/{project}/badges", {of_owner: planning_of_project, of_owner_to_change: _project_to_change}
     )
 )
-router.include_router(
+router.include(
     mounted(routes, "/groups/{group}/badges", {of_owner: planning_of_group, of_owner_to_change: _group_to_change})
 )

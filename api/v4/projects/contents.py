@@ -1,9 +1,9 @@
 """What a project is written in, and where it is kept."""
 
-from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import ProjectDep
 from auth.permissions import require_admin
 from domain.errors import NotFound
@@ -11,7 +11,7 @@ from domain.moments import moment
 from git.reading.languages import shares_of
 from git.reading.revision import commit_named
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class StorageResponse(TypedDict):

@@ -4,11 +4,12 @@ import asyncio
 import shutil
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep, ProjectDep
 from api.v4.names import PathName
 from api.v4.namespaces.groups import Visibility
@@ -28,7 +29,7 @@ from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 _OPENNESS: Final = ("private", "internal", "public")
 

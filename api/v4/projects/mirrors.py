@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.parameters import given
@@ -20,7 +21,7 @@ from models.repositories.installation.audit import Happened
 from models.repositories.projects import mirrors
 from models.rows.mirrors import MirrorRow
 
-router = APIRouter(prefix="/projects/{project}/mirror/pull")
+router = RouteList(prefix="/projects/{project}/mirror/pull")
 
 
 class MirrorChanges(BaseModel):

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, BeforeValidator, Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import CallerDep, ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep, SeenProjectDep
 from api.v4.names import PathName
@@ -18,6 +19,7 @@ from api.v4.projects.documents import documents, project_page, project_row
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import ProjectAccess, viewer_of
 from application.audit import record
+from application.pods.visitors import require_own
 from application.projects import removal
 from auth.permissions import OWNER, Action, Caller, require_admin
 from domain.errors import Forbidden, Invalid, NotFound
@@ -26,7 +28,7 @@ from domain.projects.config_place import config_place
 from domain.projects.path_names import checked_path, path_from
 from git.names import checked_branch
 from models.notifications import RUNNERS
-from models.repositories.accounts import members
+from models.repositories.accounts import accounts, members
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
@@ -38,7 +40,7 @@ from models.tables.projects import DEFAULT_GIT_DEPTH
 _DAY: Final = 86_400
 _YEAR: Final = 365 * _DAY
 
-router = APIRouter()
+router = RouteList()
 
 
 def _commits_or_all(value: object) -> object:
@@ -313,11 +315,15 @@ async def namespace_for(services: Services, caller: Caller, reference: str | Non
 
 
 async def _own_namespace(services: Services, caller: Caller) -> NamespaceRow:
-    """The caller's own namespace, made when they first want it. Raises `Forbidden` where a group has that name."""
+    """The caller's own namespace, made when they first want it.
+
+    Raises `Forbidden` for visitors, whose own one is at home, and where a group has that name.
+    """
     async with services.database.write() as connection:
         try:
             row = await namespaces.get_by(connection, path=caller.username)
         except NotFound:
+            require_own(services, await accounts.get(connection, caller.user_id), "make your own projects")
             name = caller.username
             made_at, owner_id = services.clock(), caller.user_id
             key = await namespaces.create(connection, name, name, made_at, kind="user", owner_id=owner_id)

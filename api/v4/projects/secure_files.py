@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 from uuid import uuid4
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.runner.multipart import FilePart, file_part
 from api.services import Services
 from api.uploads import give_up
@@ -33,7 +34,7 @@ from models.repositories.paging import slice_of
 from models.repositories.projects import secure_files
 from models.rows.secure_files import SecureFileRow
 
-router = APIRouter(prefix="/projects/{project}/secure_files")
+router = RouteList(prefix="/projects/{project}/secure_files")
 
 _ANY: Final = "application/octet-stream"
 _FORM: Final[dict[str, Any]] = {

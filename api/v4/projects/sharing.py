@@ -3,11 +3,12 @@
 from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, ProjectDep
 from api.v4.namespaces.groups import group_by
 from api.v4.pagination import PagingDep
@@ -28,7 +29,7 @@ from models.repositories.paging import slice_of
 from models.repositories.projects.listings import NamespaceFilter
 from models.repositories.projects.listings import namespaces as listed
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 
 class NewShare(Optionals):

@@ -1,10 +1,11 @@
 """Stars: people mark the projects that they want to find again."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.projects.documents import project_page
@@ -19,7 +20,7 @@ from models.repositories.paging import slice_of
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
 
-router = APIRouter()
+router = RouteList()
 
 
 class StarrerResponse(TypedDict):

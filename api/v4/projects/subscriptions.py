@@ -5,18 +5,21 @@ When a pipeline of a tag of the other project succeeds, the default branch of th
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.people import PersonResponse, person
-from application.access import access_to
+from application.access import ProjectAccess, access_to
 from application.audit import record
+from application.services import Services
+from application.subscriptions.elsewhere import end, follow, pod_of_upstream
 from auth.permissions import Action
 from domain.errors import Invalid
 from domain.moments import moment
@@ -27,7 +30,7 @@ from models.repositories.projects import relations, subscriptions
 from models.repositories.projects.subscriptions import ListedSubscription
 from models.rows.accounts import UserRow
 
-router = APIRouter(prefix="/projects/{project}/subscriptions")
+router = RouteList(prefix="/projects/{project}/subscriptions")
 
 
 class NewSubscription(BaseModel):
@@ -80,16 +83,28 @@ async def subscribe(
 ) -> SubscriptionResponse:
     """Follow a project that the caller may read; the pipelines will be the caller's."""
     project.require(Action.ADMINISTER)
-    upstream = await access_to(services, project.caller, new.upstream_project)
-    if upstream.row.id == project.row.id:
-        raise Invalid("upstream_project is invalid: a project cannot follow itself.")
+    upstream_id, path, path_elsewhere = await _upstream(services, project, new.upstream_project)
     now, caller = services.clock(), project.caller
     async with services.database.write() as connection:
-        key = await subscriptions.add(connection, project.row.id, upstream.row.id, caller.user_id, now)
-        happened = Happened("subscription_created", {"upstream_project": upstream.row.full_path})
+        key = await subscriptions.add(connection, project.row.id, upstream_id, caller.user_id, now, path_elsewhere)
+        happened = Happened("subscription_created", {"upstream_project": path})
         await record(connection, caller, project.entity, happened, now)
         row = await subscriptions.get(connection, key, project.row.id)
         return shown(row, await accounts.get(connection, caller.user_id), services.settings.url)
+
+
+async def _upstream(services: Services, project: ProjectAccess, named: int | str) -> tuple[int, str, str]:
+    """The project to follow: its id and path, and the path once more if another pod has it and knows of it by now."""
+    pod = pod_of_upstream(services, named)
+    if pod is not None and services.cluster is not None:
+        async with services.database.read() as connection:
+            await subscriptions.require_room(connection, project.row.id)
+        found = await follow(services, services.cluster, pod, project, named)
+        return found.id, found.full_path, found.full_path
+    upstream = await access_to(services, project.caller, named)
+    if upstream.row.id == project.row.id:
+        raise Invalid("upstream_project is invalid: a project cannot follow itself.")
+    return upstream.row.id, upstream.row.full_path, ""
 
 
 @router.delete("/{subscription_id}", status_code=204)
@@ -101,4 +116,6 @@ async def unsubscribe(subscription_id: Id, project: ProjectDep, services: Servic
         await subscriptions.remove(connection, subscription_id)
         happened = Happened("subscription_removed", {"upstream_project": row.upstream_path})
         await record(connection, project.caller, project.entity, happened, services.clock())
+    if services.cluster is not None:
+        await end(services, services.cluster, row)
     return Response(status_code=204)

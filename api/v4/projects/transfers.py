@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
-from api.v4.namespaces.groups import GroupAccess, GroupDep, group_by, require_project_creation
+from api.v4.namespaces.groups import GroupDep, group_by, require_project_creation
 from api.v4.parameters import given
 from api.v4.projects.projects import project_document
 from api.v4.representation.groups import GroupResponse
@@ -16,13 +17,14 @@ from api.v4.representation.groups import group as shown_group
 from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
+from application.group_access import GroupAccess
 from auth.permissions import Action, require_admin
 from domain.errors import Invalid
 from models.notifications import RUNNERS
 from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
 
-router = APIRouter()
+router = RouteList()
 
 
 class Transfer(BaseModel):

@@ -6,11 +6,12 @@ Source: GitLab: "Release links API"; "Releases", "Permanent links to release ass
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
 from api.v4.encoded_paths import decoded
@@ -28,7 +29,7 @@ from models.rows.environments import ReleaseRow
 LATEST = "permalink/latest"
 """Stands for the tag of the release that was released last."""
 
-router = APIRouter(prefix="/projects/{project}/releases")
+router = RouteList(prefix="/projects/{project}/releases")
 
 
 class LinkChanges(Optionals):

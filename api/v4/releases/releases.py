@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
@@ -34,7 +35,7 @@ from models.repositories.projects import relations
 from models.rows.environments import ReleaseRow
 from models.rows.projects import ProjectRow
 
-router = APIRouter(prefix="/projects/{project}/releases")
+router = RouteList(prefix="/projects/{project}/releases")
 
 _TEXT: Final = MAX_DESCRIPTION
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
@@ -29,7 +30,7 @@ from git.reading.revision import commit_named
 from git.transport.push import RefUpdate
 from git.writing.ref_transaction import NOTHING
 
-router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/repository", kind=EndsWithCaller)
 
 _SORTS: Final = {"name_asc": "refname", "updated_asc": "committerdate", "updated_desc": "-committerdate"}
 

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
@@ -21,7 +22,7 @@ from models.repositories.pipelines import commit_comments
 from models.repositories.projects import relations
 from models.rows.commit_comments import CommitCommentRow
 
-router = APIRouter(prefix="/projects/{project}/repository/commits/{sha}/comments")
+router = RouteList(prefix="/projects/{project}/repository/commits/{sha}/comments")
 
 
 class NewComment(Optionals):

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
@@ -27,7 +28,7 @@ from models.repositories.projects.listings import PipelineFilter, latest_pipelin
 from models.rows.commit_statuses import CommitStatusRow
 from models.rows.pipelines import JobFacts
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 _MAX_LENGTH: Final = 255
 _DEFAULT_NAME: Final = "default"

@@ -5,12 +5,13 @@ import binascii
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
@@ -24,7 +25,7 @@ from git.reading.signature import Signature
 from git.writing.file_actions import FileAction, Kind
 from git.writing.picking import Picked, cherry_pick, revert
 
-router = APIRouter(prefix="/projects/{project}/repository/commits")
+router = RouteList(prefix="/projects/{project}/repository/commits")
 
 _TOO_MANY: Final = 10_000
 _PICKED: Final = (

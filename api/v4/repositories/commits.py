@@ -3,12 +3,13 @@
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.services import Services
 from api.v4.pagination import Paging, PagingDep
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
@@ -32,7 +33,7 @@ from git.reading.revision import commit_named
 from git.reading.tree_reading import merge_base
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
-router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/repository", kind=EndsWithCaller)
 
 _MAX_COMPARED: Final = 10_000
 """Commits of one comparison."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.parameters import Optionals, given
@@ -31,7 +32,7 @@ from git.reading.history import commits_by_sha
 from git.reading.tree_listing import TreeEntry, entry_at
 from git.writing.file_actions import CHANGED, EXECUTABLE_MODE, FileAction, Kind, last_commit_of
 
-router = APIRouter(prefix="/projects/{project}/repository/files/{file_path}", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/repository/files/{file_path}", kind=EndsWithCaller)
 
 _CHANGED: Final = "You are attempting to update a file that has changed since you started editing it."
 

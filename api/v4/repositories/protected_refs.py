@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
@@ -19,7 +20,7 @@ from models.repositories.paging import slice_of
 from models.repositories.projects import protected_refs
 from models.rows.protected_refs import ProtectedBranchRow, ProtectedTagRow
 
-router = APIRouter(prefix="/projects/{project}")
+router = RouteList(prefix="/projects/{project}")
 
 Level = Literal[0, 30, 40, 60]
 _WORDS: Final = {0: "No one", 30: "Developers + Maintainers", 40: "Maintainers", 60: "Administrators"}

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.services import Services
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
@@ -28,7 +29,7 @@ from git.reading.revision import commit_named
 from git.writing.tags import NewTag, ref_of
 from models.repositories.artifacts import releases
 
-router = APIRouter(prefix="/projects/{project}/repository/tags", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/repository/tags", kind=EndsWithCaller)
 
 _KEYS: Final = {"name": "refname", "updated": "creatordate", "version": "version:refname"}
 

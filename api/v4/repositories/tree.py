@@ -5,12 +5,13 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.routes import RouteList
 from api.v4.pagination import PagingDep
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import CommitResponse
@@ -25,7 +26,7 @@ from git.reading.revision import commit_named
 from git.reading.tree_listing import TreeEntry, list_tree
 from git.reading.tree_reading import merge_base
 
-router = APIRouter(prefix="/projects/{project}/repository", route_class=EndsWithCaller)
+router = RouteList(prefix="/projects/{project}/repository", kind=EndsWithCaller)
 
 _MAX_REFS: Final = 20
 """Of which the common commit is asked for."""

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from api.v4.representation.people import Person, PersonResponse, person
 from api.v4.representation.statuses import DetailedStatusResponse, detailed_status, shown_pipeline
+from application.bridges.downstream_pipelines import ShownPipeline
 from domain.moments import moment, span
 from models.rows.pipelines import PipelineRow
 
@@ -48,12 +49,12 @@ class PipelineDetailsResponse(PipelineResponse):
     detailed_status: DetailedStatusResponse
 
 
-def page_of(row: PipelineRow, full_path: str) -> str:
+def page_of(row: ShownPipeline, full_path: str) -> str:
     """Path of a pipeline's page."""
     return f"/{full_path}/-/pipelines/{row.id}"
 
 
-def brief(row: PipelineRow, full_path: str, url: str) -> PipelineResponse:
+def brief(row: ShownPipeline, full_path: str, url: str) -> PipelineResponse:
     """A pipeline as an item of a list and inside a job."""
     return {
         "id": row.id,

@@ -1,9 +1,9 @@
 """The runners of a group."""
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pagination import PagingDep
 from api.v4.representation.runners import ListedRunnerResponse, RunnerTokenResponse, issued_token
@@ -13,7 +13,7 @@ from auth.permissions import GroupAction
 from models.repositories.runners import runner_listings
 from models.repositories.runners.registration_tokens import scope_of_group
 
-router = APIRouter(prefix="/groups/{group}/runners")
+router = RouteList(prefix="/groups/{group}/runners")
 
 
 @router.get("", response_model=list[ListedRunnerResponse])

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
@@ -25,7 +26,7 @@ from models.repositories.queue import wait_reasons
 from models.repositories.runners.runner_listings import JobFilter, jobs_of
 from models.rows.pipelines import ListedJobRow
 
-router = APIRouter(prefix="/runners")
+router = RouteList(prefix="/runners")
 
 
 class JobListWishes(BaseModel):

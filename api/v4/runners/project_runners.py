@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
@@ -30,7 +31,7 @@ from models.repositories.runners.registration_tokens import RunnerScope
 from models.rows.projects import ProjectRow
 from models.rows.runners import RunnerRow
 
-router = APIRouter(prefix="/projects/{project}/runners")
+router = RouteList(prefix="/projects/{project}/runners")
 
 
 class NewLink(BaseModel):

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.pagination import PagingDep
@@ -37,7 +38,7 @@ from models.repositories.namespaces import namespaces
 from models.repositories.runners import runner_listings, runners
 from models.repositories.runners.registration_tokens import RunnerScope
 
-router = APIRouter(prefix="/runners")
+router = RouteList(prefix="/runners")
 
 _Whole: TypeAlias = AdministeredRunnerResponse | RunnerDetailsResponse
 

@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 
 from api.deps import ServicesDep
+from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep
 from api.v4.namespaces.groups import group_by
@@ -19,7 +20,7 @@ from domain.errors import Invalid
 from domain.runners.matching import RunnerType
 from models.repositories.runners.registration_tokens import RunnerScope, scope_of_group
 
-router = APIRouter()
+router = RouteList()
 
 
 class NewRunner(RunnerWishes):

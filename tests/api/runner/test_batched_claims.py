@@ -25,9 +25,9 @@ async def side_by_side(
     sizes: list[int] = []
     take = claims.take
 
-    async def counted(connection: Any, asking: Any, now: Any) -> Any:
+    async def counted(connection: Any, asking: Any, *others: Any) -> Any:
         sizes.append(len(asking))
-        return await take(connection, asking, now)
+        return await take(connection, asking, *others)
 
     monkeypatch.setattr(claims, "take", counted)
     async with held_at(monkeypatch, claims, "take", world.request()) as first:

@@ -12,8 +12,10 @@ from sqlalchemy import select
 
 from api.app import create_app
 from application.runners.registration_tokens import renewed
-from auth.runner_token import TYPE_NUMBER
-from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, RUNNER_BY_REGISTRATION, digest, read_route
+from auth.routable_token import TYPE_NUMBER
+from auth.secret_token import PAYLOAD_FIRST, RANDOM_FIRST, digest
+from domain.pods.routable_token import read_route
+from domain.pods.token_prefixes import RUNNER_BY_REGISTRATION
 from domain.runners.matching import RunnerType
 from models.clock import system_clock
 from models.notifications import RUNNERS

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from api.app import create_app
 from api.services import Services
-from api.startup import close_services, open_services
+from api.startup import close_services, first_administrator, open_services
 from auth.secret_token import digest
 from domain.messages import Decision
 from domain.pipelines.decisions import decide
@@ -104,12 +104,15 @@ class World:
 
     async def old_ticket(self, token: str = RUNNER_TOKEN) -> str:
         """What makes a runner look once and then wait for long: a ticket of this process, and something happened."""
+        ticket = await self.new_ticket(token)
+        self.services.polls.version.changed()
+        return ticket
+
+    async def new_ticket(self, token: str = RUNNER_TOKEN) -> str:
+        """What makes a runner wait for long without a look: nothing has happened since its last one."""
         known = await self.services.runners.by_hash(digest(token))
         assert known is not None
-        version = self.services.polls.version
-        ticket = self.services.tickets.issue(known.row.id, version.seen)
-        version.changed()
-        return ticket
+        return self.services.tickets.issue(known.row.id, self.services.polls.version.seen)
 
     async def request(
         self, token: str = RUNNER_TOKEN, headers: dict[str, str] | None = None, **body: Any
@@ -165,7 +168,7 @@ async def make_world(services: Services, client: httpx.AsyncClient) -> World:
     """Fill an empty database: root's project and an instance runner."""
     now = services.clock()
     async with services.database.write() as connection:
-        user = await accounts.by_username(connection, "root")
+        user = await accounts.by_username(connection, first_administrator(services.settings))
         assert user is not None
         path = f"tests-{next(_names)}"
         await namespaces.create(connection, path, "Tests", now)

@@ -19,6 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.openapi.document import PREFIX, has_type
 
 _serialize: Final = routing.serialize_response
+_handle: Final = routing.APIRoute.handle
+_chosen: Final[ContextVar[list[routing.APIRoute]]] = ContextVar("_chosen")
+"""The route that the call has come to; none where something before the routes answers."""
 _returned: Final[ContextVar[list[Any]]] = ContextVar("_returned")
 """What the route of the call that is answered has returned, where that was no response yet; or why it cannot be one."""
 
@@ -41,7 +44,7 @@ class DeclaredResponses:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        chosen: dict[str, Any] = scope.setdefault(routing._FASTAPI_SCOPE_KEY, {})  # FastAPI notes its route in it
+        chosen: list[routing.APIRoute] = []
         returned: list[Any] = []
         start: Message = {}
         parts: list[bytes] = []
@@ -53,15 +56,16 @@ class DeclaredResponses:
             elif _is_json(start):
                 parts.append(message.get("body", b""))
                 if not message.get("more_body", False):
-                    context = chosen.get(routing._FASTAPI_EFFECTIVE_ROUTE_CONTEXT_KEY)
-                    self._faults += _faults_of(scope["method"], context, start["status"], b"".join(parts), returned)
+                    for route in chosen:
+                        self._faults += _faults_of(scope["method"], route, start["status"], b"".join(parts), returned)
             await send(message)
 
-        token = _returned.set(returned)
+        tokens = _chosen.set(chosen), _returned.set(returned)
         try:
             await self._app(scope, receive, seen)
         finally:
-            _returned.reset(token)
+            _chosen.reset(tokens[0])
+            _returned.reset(tokens[1])
             self._faults += [str(error) for error in returned if isinstance(error, ResponseValidationError)]
 
 
@@ -85,13 +89,13 @@ def _is_json(start: Message) -> bool:
     return 200 <= start.get("status", 0) < 300 and kinds == [b"application/json"]
 
 
-def _faults_of(method: str, context: Any, status: int, body: bytes, returned: list[Any]) -> Iterator[str]:
-    """What is wrong with a response; nothing for one of no route of FastAPI's, as one that is given again."""
-    if context is None or not body:
+def _faults_of(method: str, route: routing.APIRoute, status: int, body: bytes, returned: list[Any]) -> Iterator[str]:
+    """What is wrong with a response."""
+    if not body:
         return
-    model = context.responses.get(status, {}).get("model", context.response_model)
-    call, found = f"{method} {context.path}: {status}", orjson.loads(body)
-    if found and context.path.startswith(PREFIX) and not has_type(model):
+    model = route.responses.get(status, {}).get("model", route.response_model)
+    call, found = f"{method} {route.path}: {status}", orjson.loads(body)
+    if found and route.path.startswith(PREFIX) and not has_type(model):
         yield f"{call} answers JSON of which the route has no type"
     if model is None:
         return
@@ -143,4 +147,10 @@ async def _noted(**options: Any) -> Any:
     return content
 
 
+async def _handled(route: routing.APIRoute, scope: Scope, receive: Receive, send: Send) -> None:
+    _chosen.get([]).append(route)
+    await _handle(route, scope, receive, send)
+
+
 routing.serialize_response = _noted
+routing.APIRoute.handle = _handled  # type: ignore[assignment,method-assign]

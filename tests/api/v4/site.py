@@ -19,9 +19,10 @@ from temporalio.exceptions import ApplicationError
 from api.app import create_app
 from api.services import Services
 from api.startup import close_services, open_services
-from auth.secret_token import PERSONAL, digest, plain_token
+from auth.secret_token import digest, plain_token
 from domain.messages import Answer, Command, Operation, PipelineFacts
 from domain.pipelines.decisions import decide
+from domain.pods.token_prefixes import PERSONAL
 from models.clock import system_clock
 from models.repositories.accounts import accounts, members
 from models.repositories.owner import Owner

@@ -1,0 +1,1 @@
+"""Routes about this pod and about the tag sets of organisations."""

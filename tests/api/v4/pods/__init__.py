@@ -1,0 +1,1 @@
+"""Tests of the routes about pods and tag sets."""
