@@ -4,13 +4,14 @@ import contextlib
 import importlib
 import os
 import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cli.exit_codes import ExitCode, exit_code
 from cli.lazy_group import Lazy, LazyGroup
-from domain.errors import Invalid, PerdureError
+from domain.errors import Invalid, NotFound, PerdureError
 
 if TYPE_CHECKING:
     from settings import Settings
@@ -49,6 +50,14 @@ LAZY: Final = {
         "Show which jobs an event would run, what each waits for, and why it is in or out; no server is needed.",
     ),
     "demo": Lazy("cli.installation.demo", "demo", "Start Perdure, push an example project, and follow its pipeline."),
+    "route": Lazy(
+        "cli.pods.route", "route", "Say which pod an address, a header or a token leads to, and why; no pod is asked."
+    ),
+    "pod": Lazy(
+        "cli.pods.pod",
+        "app",
+        "Make, list, drain and remove pods; move organisations; look at a pod, or at all.",
+    ),
     "keys": Lazy("cli.installation.keys", "app", "List and rotate the keys that sign tokens."),
     "backup": Lazy(
         "cli.installation.backup",
@@ -71,6 +80,9 @@ NAME: Final = "perdure"
 
 QUICK = frozenset({"lint", "plan"})
 """Commands of LAZY that are called without Typer where the command line permits it."""
+
+_pod_asked: Final = ContextVar("pod", default="")
+"""What stands behind `--pod`."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -102,19 +114,27 @@ def options(
     _version_wanted: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    pod: Annotated[
+        str, typer.Option(metavar="NAME", help="Which pod of this machine the command is about; else the first.")
+    ] = "",
 ) -> None:
     """Take the options that stand before the command."""
+    _pod_asked.set(pod)
 
 
 @app.command()
 def up(
+    pods: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="Have so many pods (docs/pods.md): those that are missing are made."),
+    ] = None,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C stops everything.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Start Perdure on this machine and wait until it answers."""
     from cli.installation.up import up as run
 
-    raise typer.Exit(run(read_settings(), foreground=foreground, as_json=as_json))
+    raise typer.Exit(run(read_settings(of_home=True), pods=pods, foreground=foreground, as_json=as_json))
 
 
 @app.command()
@@ -127,7 +147,7 @@ def down(
     from cli.installation.down import down as run
     from cli.installation.down import tell
 
-    settings = read_settings()
+    settings = read_settings(of_home=True)
     tell(settings, run(settings, everything=everything))
 
 
@@ -136,7 +156,7 @@ def status(as_json: JsonOption = False) -> None:
     """Show what of Perdure runs on this machine; exit 0 if all of it answers."""
     from cli.installation.status import status as run
 
-    raise typer.Exit(run(read_settings(), as_json=as_json))
+    raise typer.Exit(run(read_settings(of_home=True), as_json=as_json))
 
 
 @app.command()
@@ -157,20 +177,38 @@ def supervisor() -> None:
     run()
 
 
-def read_settings() -> "Settings":
-    """The settings from the environment; raises Invalid with the name of every wrong variable."""
+def read_settings(*, of_home: bool = False) -> "Settings":
+    """The settings from the environment, of the pod that `--pod` names; with `of_home` those of the whole home.
+
+    Raises `Invalid` with the name of every wrong variable, `NotFound` for a pod that is not there.
+    """
     from pydantic import ValidationError
 
     from cli.installation.ports import embedded
     from settings import FrontLimits, Settings
 
     try:
-        return embedded(Settings())
+        settings = embedded(Settings())
     except ValidationError as error:
         prefixes = {part.__name__: part.model_config.get("env_prefix", "") for part in (Settings, FrontLimits)}
         prefix = prefixes.get(error.title, "PERDURE_")
         faults = [f"{prefix}{fault['loc'][0]}".upper() + f": {fault['msg']}" for fault in error.errors()]
         raise Invalid("A setting is wrong. " + "; ".join(faults)) from error
+    name = _pod_asked.get()
+    return settings if of_home or name in {"", settings.pod} else _of_pod(settings, name)
+
+
+def _of_pod(settings: "Settings", name: str) -> "Settings":
+    from pods.embedded_pods import all_settings
+
+    pods = all_settings(settings)
+    found = next((pod for pod in pods if pod.pod == name), None)
+    if found is None:
+        raise NotFound(
+            f"There is no pod {name} in {settings.home.resolve()}, only {', '.join(pod.pod for pod in pods)}; "
+            "`perdure pod create` makes one."
+        )
+    return found
 
 
 def main() -> None:

@@ -1,14 +1,20 @@
-"""The built-in runner: registered with the server that `perdure up` has started, which is told as whom its jobs run."""
+"""The built-in runner: registered with the pods that `perdure up` has started, which are told as whom its jobs run.
+
+One runner serves them all: its `config.toml` has an entry for each pod, by whose token the router knows the pod.
+"""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from domain.pods.routable_token import read_route
 from files import durable
-from fleet.config import load_config
+from fleet.config import RunnerEntry, load_config, remove_runners
+from pods.embedded_pods import all_settings, further_pods, removed_pods
 from pods.run_folder import RunFolder
 from pods.stack import jobs_run_as, runner_config
 from settings import Settings
@@ -18,10 +24,11 @@ CREDENTIALS = "credentials.json"
 RUNNER = {"runner_type": "instance_type", "description": "built-in", "run_untagged": True, "tag_list": "shell"}
 CONCURRENT = 4
 TIMEOUT = 15.0
-CONFIG = """\
+HEAD = """\
 concurrent = {concurrent}
 check_interval = 1
-
+"""
+ENTRY = """
 [[runners]]
   name = {name}
   url = {url}
@@ -33,26 +40,55 @@ check_interval = 1
 
 
 def ensure_runner(settings: Settings) -> str:
-    """Register a runner and write its `config.toml`, unless that file is there; the supervisor then starts it.
+    """Register the runner with each pod and write its `config.toml`, as far as that is not done.
 
-    Either way the server knows from now on whether the jobs of this file's runners run as the server's own user; a
-    warning if it could not be told, else an empty text. They do not run before it knows.
+    The supervisor starts it then. Either way the pods know from now on whether the jobs of this file's runners run as
+    the server's own user; a warning if one could not be told, else an empty text. They do not run before it knows.
 
     Raises NotFound, Invalid, Unauthenticated, Forbidden or Unavailable when there is no runner and none can be made.
     """
     path, as_server = runner_config(settings), settings.jobs_as == "server"
     # Two `perdure up` at the same time shall register one runner.
     with RunFolder(settings.home).one_at_a_time("bootstrap"):
-        credentials = settings.home.resolve() / CREDENTIALS
-        warning = ""
-        if path.exists():
-            warning = _tell(path, credentials, as_server=as_server)
-        else:
-            _register(path, *_credentials(credentials), as_server=as_server)
+        _drop_removed_pods(path, settings)
+        warnings, known = [], _entries(path, settings)
+        for pod in all_settings(settings):
+            credentials = pod.home.resolve() / CREDENTIALS
+            if pod.pod_number in known:
+                warnings.append(_tell(path, known[pod.pod_number], credentials, as_server=as_server))
+            else:
+                _register(path, *_credentials(credentials), as_server=as_server)
+        warning = " ".join(filter(None, warnings))
         if warning and as_server and not jobs_run_as(settings).exists():
             return f"{warning} Until then it runs no jobs: it would not know whose it may."
         durable.replace(jobs_run_as(settings), json.dumps({"jobs_as": settings.jobs_as, "warning": warning}).encode())
         return warning
+
+
+def _entries(path: Path, settings: Settings) -> dict[int, list[RunnerEntry]]:
+    """The runners of the file by the number of their pod, as their tokens say.
+
+    What names no pod is the first one's: it is of before tokens did, or its user wrote it.
+    """
+    if not path.exists():
+        return {}
+    found: dict[int, list[RunnerEntry]] = {settings.pod_number: []}
+    further = {pod.number for pod in further_pods(settings.home)}
+    for entry in load_config(path).runners:
+        route = read_route(entry.token)
+        number = route.pod_number if route else settings.pod_number
+        if number in further or number == settings.pod_number:
+            found.setdefault(number, []).append(entry)
+    return found
+
+
+def _drop_removed_pods(path: Path, settings: Settings) -> None:
+    """Let the runner not ask for jobs of pods that there are not any more."""
+    removed = {pod.number for pod in removed_pods(settings.home)}
+    if not removed or not path.exists():
+        return
+    tokens = [entry.token for entry in load_config(path).runners]
+    remove_runners(path, {token for token in tokens if (route := read_route(token)) and route.pod_number in removed})
 
 
 def forget_runner(settings: Settings) -> None:
@@ -98,8 +134,8 @@ def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{address} answered without `id` and `token`: {str(made)[:200]}") from error
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    text = CONFIG.format(
-        concurrent=CONCURRENT,
+    before = path.read_text() if path.exists() else HEAD.format(concurrent=CONCURRENT)
+    text = ENTRY.format(
         id=runner_id,
         # A JSON string is a TOML basic string.
         name=json.dumps(RUNNER["description"]),
@@ -107,17 +143,17 @@ def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
         token=json.dumps(runner_token),
         builds_dir=json.dumps(str(path.parent / "builds")),
     )
-    durable.replace(path, text.encode())
+    durable.replace(path, (before.rstrip("\n") + "\n" + text).encode())
 
 
-def _tell(path: Path, credentials: Path, *, as_server: bool) -> str:
-    """Say it of every runner of the file that is this server's; a warning if that was not possible.
+def _tell(path: Path, entries: Sequence[RunnerEntry], credentials: Path, *, as_server: bool) -> str:
+    """Say it of every runner of the file that is this pod's; a warning if that was not possible.
 
     The server is asked first: it may be one of before, or put back from a backup.
     """
     try:
         url, token = _credentials(credentials)
-        for entry in load_config(path).runners:
+        for entry in entries:
             if entry.url.rstrip("/") == url:
                 address = f"{url}/api/v4/runners/{entry.id}"
                 if _asked("GET", address, token).get("as_server") is not as_server:

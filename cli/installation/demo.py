@@ -1,5 +1,6 @@
 """`perdure demo`: from nothing to a finished pipeline, by the same ways that a user would go."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -19,11 +20,13 @@ from cli.exit_codes import ExitCode, TimedOut
 from cli.follow import Follower, follower
 from cli.installation.bootstrap import last_found
 from cli.installation.down import down
+from cli.installation.identified import identified
 from cli.installation.ports import pick_free
 from cli.installation.up import bring_up, supervisor_runs, temporal_ui
 from cli.main import read_settings
 from domain.errors import NotFound, Refused, Unavailable
 from domain.pipelines.status import COMPLETE
+from pods.embedded_pods import home_of_processes
 from pods.run_folder import RunFolder
 from settings import Settings
 
@@ -33,11 +36,12 @@ USER: Final = "demo-user"
 EARLIER_USER: Final = "demo"
 """Of demos before people and groups shared their names."""
 PROJECT: Final = "calculator"
+"""In pods beside the first one organisation and user have the pod's name behind their own: nobody is called alike."""
 LOOK_EVERY: Final = 0.3
 PATIENCE: Final = 600.0
 _AS_SERVER: Final = (
     "Jobs of this project run as the server's user, who may read all that it keeps: "
-    f"`perdure runner disallow {ORGANISATION}/{PROJECT}` ends that."
+    "`perdure runner disallow {path}` ends that."
 )
 _HIDDEN: Final = shutil.ignore_patterns("__pycache__", "*.pyc", ".git")
 
@@ -47,7 +51,8 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")] = False,
 ) -> None:
     """Start Perdure, push an example project, and follow its pipeline."""
-    settings, started = _come_up(read_settings())
+    home, started = _come_up(read_settings(of_home=True))
+    settings = read_settings()
     try:
         scene = set_up(settings)
         sha = push(settings, scene)
@@ -57,7 +62,7 @@ def demo(
             _stay()
     finally:
         if started:
-            down(settings, everything=True)
+            down(home, everything=True)
     raise typer.Exit(ExitCode.OK if pipeline["status"] == "success" else ExitCode.FAILED)
 
 
@@ -83,10 +88,11 @@ def _quiet_up(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The demo's user and project."""
+    """The demo's user and project; `path` is the project's."""
 
     api: Api
     project_id: int
+    path: str
     username: str
     token: str
 
@@ -99,48 +105,61 @@ def set_up(settings: Settings) -> Scene:
 
 
 def _set_up(settings: Settings, root: Api) -> Scene:
-    user = _user(root)
+    end = _end(settings)
+    user, organisation = _user(root, end), f"{ORGANISATION}{end}"
     token = root.post(f"/users/{user['id']}/personal_access_tokens", name="demo", scopes=["api"])["token"]
-    path = f"{ORGANISATION}%2F{PROJECT}"
     try:
-        project = root.get(f"/projects/{path}")
+        project = root.get(f"/projects/{organisation}%2F{PROJECT}")
     except NotFound:
-        organisation = root.post("/organizations", name="Demo", path=ORGANISATION)
-        project = root.post(
-            "/projects", name="Calculator", path=PROJECT, namespace_id=organisation["id"], visibility="public"
-        )
+        made = root.post("/organizations", name="Demo", path=organisation)
+        project = root.post("/projects", name="Calculator", path=PROJECT, namespace_id=made["id"], visibility="public")
         root.post(f"/projects/{project['id']}/members", user_id=user["id"], access_level=40)
+    scene = Scene(Api(settings.url, token), project["id"], f"{organisation}/{PROJECT}", user["username"], token)
     if (found := last_found(settings)) and found.jobs_as == "server":
         # The demo's own user is no administrator; who runs the demo wants its jobs to run.
         root.put(f"/projects/{project['id']}", may_run_as_server=True)
-        typer.echo(_AS_SERVER, err=True)
-    return Scene(Api(settings.url, token), project["id"], user["username"], token)
+        typer.echo(_AS_SERVER.format(path=scene.path), err=True)
+    return scene
 
 
-def _user(root: Api) -> dict[str, Any]:
-    found = root.get("/users", username=USER) or root.get("/users", username=EARLIER_USER)
+def _end(settings: Settings) -> str:
+    """How names end that are given in this pod."""
+    return "" if home_of_processes(settings) == settings.home else f"-{settings.pod}"
+
+
+def _user(root: Api, end: str) -> dict[str, Any]:
+    name = f"{USER}{end}"
+    found = root.get("/users", username=name) or (not end and root.get("/users", username=EARLIER_USER))
     user: dict[str, Any] = (
-        found[0] if found else root.post("/users", username=USER, name="Demo User", email="demo@example.org")
+        found[0] if found else root.post("/users", username=name, name="Demo User", email=f"demo{end}@example.org")
     )
     return user
 
 
 def push(settings: Settings, scene: Scene, example: Path = EXAMPLE, options: Sequence[str] = ()) -> str:
-    """Push a folder as a fresh repository by the git command over HTTP, with push options; give back the commit."""
+    """Push a folder by the git command over HTTP, with push options, upon what was pushed before; the new commit."""
     if not example.is_dir():
         raise NotFound(f"{example} is missing: the demo runs from a checkout of Perdure.")
     scheme, _, rest = settings.url.partition("://")
-    remote = f"{scheme}://{scene.username}:{scene.token}@{rest}/{ORGANISATION}/{PROJECT}.git"
+    remote = f"{scheme}://{scene.username}:{scene.token}@{rest}/{scene.path}.git"
     with tempfile.TemporaryDirectory(prefix="perdure-demo-") as folder:
         work = Path(folder) / PROJECT
         shutil.copytree(example, work, ignore=_HIDDEN)
-        typer.echo(f"Pushing {example.name} to {settings.url}/{ORGANISATION}/{PROJECT}.git", err=True)
+        typer.echo(f"Pushing {example.name} to {settings.url}/{scene.path}.git", err=True)
         _git(work, "init", "--quiet", "--initial-branch=main")
+        _begin_upon(work, remote)
         _git(work, "add", "--all")
-        _git(work, "commit", "--quiet", "--message", f"Add {example.name}", author=True)
+        _git(work, "commit", "--quiet", "--allow-empty", "--message", f"Add {example.name}", author=True)
         asked = [word for option in options for word in ("--push-option", option)]
-        _git(work, "push", "--quiet", "--force", *asked, remote, "main")
+        _git(work, "push", "--quiet", *asked, remote, "main")
         return _git(work, "rev-parse", "HEAD").strip()
+
+
+def _begin_upon(work: Path, remote: str) -> None:
+    """Let the next commit follow the branch of an earlier demo, which is protected: nobody may replace it."""
+    if _git(work, "ls-remote", remote, "refs/heads/main"):
+        _git(work, "fetch", "--quiet", remote, "main")
+        _git(work, "reset", "--soft", "FETCH_HEAD")
 
 
 def _git(work: Path, *arguments: str, author: bool = False) -> str:
@@ -196,9 +215,9 @@ def _report(settings: Settings, scene: Scene, pipeline: dict[str, Any], *, as_js
     typer.echo(f"{'Pipeline':<18} {pipeline['web_url']}")
     ui = temporal_ui(settings)
     if ui:
-        namespace = settings.temporal_namespace
+        namespace = asyncio.run(identified(settings)).namespace
         typer.echo(f"{'Temporal Web UI':<18} {ui}/namespaces/{namespace}/workflows/pipeline-{pipeline['id']}")
-    clone = f"git clone {settings.url}/{ORGANISATION}/{PROJECT}.git"
+    clone = f"git clone {settings.url}/{scene.path}.git"
     typer.echo(f"{'Next':<18} {clone}   (push as {scene.username}, password {scene.token})")
     sys.stdout.flush()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from files import durable
-from pods.stack import near
+from pods.loopback import front_check, near
 from settings import Settings
 
 FILE: Final = "ports.json"
@@ -24,7 +24,13 @@ FIELDS: Final = (
     "metrics_port",
     "front_metrics_port",
     "temporal_client_metrics_port",
+    "directory_port",
+    "directory_metrics_port",
 )
+
+
+DIRECTORY: Final = {"directory_port": "port", "directory_metrics_port": "metrics_port"}
+"""Those that are part of other settings, and what they are called there."""
 
 
 def embedded(settings: Settings) -> Settings:
@@ -36,11 +42,12 @@ def embedded(settings: Settings) -> Settings:
 
 def with_ports(settings: Settings, ports: dict[str, int]) -> Settings:
     """The same settings with other ports."""
-    changed = settings.model_copy(update=dict(ports))
+    rest = {field: port for field, port in ports.items() if field not in DIRECTORY}
+    own = {DIRECTORY[field]: port for field, port in ports.items() if field in DIRECTORY}
+    changed = settings.model_copy(update={**rest, "directory": settings.directory.model_copy(update=own)})
     if settings.front_check and settings.front_port == changed.front_port:
         return changed
-    check = f"http://{near(changed)}:{changed.front_port}/-/front/api"
-    return changed.model_copy(update={"front_check": check})
+    return changed.model_copy(update={"front_check": front_check(changed)})
 
 
 def pick_free(settings: Settings) -> Settings:

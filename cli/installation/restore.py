@@ -26,6 +26,7 @@ from models.migrate import check_known
 from models.repositories.installation.restoring import settle
 from models.restored import is_empty, open_postgres, put_sqlite, sqlite_path
 from pods import restore_marker
+from pods.embedded_pods import home_of_processes
 from pods.run_folder import RunFolder
 from settings import Settings
 from storage.backup_archive import Member, members, verified_manifest
@@ -83,8 +84,9 @@ def _refuse_what_does_not_fit(settings: Settings, manifest: dict[str, Any]) -> N
     if manifest["pod"] != settings.pod:
         raise Invalid(f"The backup is of pod {manifest['pod']}, PERDURE_POD is {settings.pod}.")
     check_known(manifest["schema"])
-    if supervisor_runs(RunFolder(settings.home)):
-        raise Refused(f"Perdure runs in {settings.home.resolve()}. Run `perdure down` first.")
+    home = home_of_processes(settings)
+    if supervisor_runs(RunFolder(home)):
+        raise Refused(f"Perdure runs in {home.resolve()}. Run `perdure down` first.")
 
 
 async def _refuse_what_is_there(settings: Settings, manifest: dict[str, Any], store: ObjectStore) -> None:

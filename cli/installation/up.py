@@ -1,5 +1,6 @@
 """`perdure up`: the whole of Perdure on this machine, one command."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -17,15 +18,20 @@ import typer
 from cli.exit_codes import ExitCode, TimedOut
 from cli.installation.bootstrap import CREDENTIALS, ensure_runner, forget_runner
 from cli.installation.busy_ports import refuse_busy_ports
+from cli.installation.cluster import register_pods
+from cli.installation.down import down
+from cli.installation.identified import identified
 from cli.installation.job_rights import with_job_rights
 from domain.errors import Refused, Unavailable
 from pods.child import Child
+from pods.embedded_pods import FOLDER, add_pods, begin_directory, further_pods
 from pods.environment import child_environment, variables
 from pods.listening import hand_on, handed
+from pods.loopback import near
 from pods.process import is_alive
 from pods.restore_marker import refuse_half_restored
 from pods.run_folder import SUPERVISOR, RunFolder
-from pods.stack import PYTHON, near, stack
+from pods.stack import PYTHON, stack
 from settings import Settings
 
 LOOK_EVERY = 0.1
@@ -34,14 +40,17 @@ PIPELINES = 'WorkflowType="Pipeline"'
 Process = subprocess.Popen[bytes]
 
 
-def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
+def up(settings: Settings, *, pods: int | None, foreground: bool, as_json: bool) -> ExitCode:
     """Start what does not run yet, wait until all of it answers, print where it is.
+
+    With `pods` there are as many at least: those that are missing are made.
 
     Raises Refused (a port is busy, other settings are in force), Unavailable (the supervisor ended) or TimedOut.
     """
     refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
     settings = with_job_rights(settings)
+    _make_pods(settings, folder, pods)
     if not foreground:
         bring_up(settings)
         _announce(settings, folder, as_json=as_json)
@@ -61,11 +70,29 @@ def up(settings: Settings, *, foreground: bool, as_json: bool) -> ExitCode:
     return _stay(process, come_up)
 
 
+def _make_pods(settings: Settings, folder: RunFolder, count: int | None) -> None:
+    """Make the pods that are missing; what runs of other pods than there are now is started anew.
+
+    Its front holds callers meanwhile.
+    """
+    for pod in add_pods(settings, count or 1):
+        home = settings.home.resolve() / FOLDER / pod.name
+        typer.echo(f"Pod {pod.name} is new: number {pod.number}, in {home}", err=True)
+    if further_pods(settings.home):
+        begin_directory(settings)
+    record = folder.read(SUPERVISOR)
+    known = set(record.children) if record is not None and is_alive(record.identity) else set()
+    if known and known != {child.name for child in stack(settings)}:
+        typer.echo("Perdure is started anew with these pods; its front holds callers meanwhile.", err=True)
+        down(settings, everything=False)
+
+
 def bring_up(settings: Settings) -> None:
     """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does."""
     refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
     settings = with_job_rights(settings)
+    _make_pods(settings, folder, None)
     children = stack(settings)
     _refuse_other_settings(settings, children, folder)
     process = None
@@ -84,6 +111,7 @@ def supervisor_runs(folder: RunFolder) -> bool:
 def _come_up(settings: Settings, children: Sequence[Child], folder: RunFolder, process: Process | None) -> None:
     deadline = time.monotonic() + settings.up_timeout
     _wait(children, folder, process, deadline, settings.up_timeout)
+    register_pods(settings)
     warning = ensure_runner(settings)
     if warning:
         typer.echo(f"Warning: {warning}", err=True)
@@ -139,7 +167,8 @@ def _stay(process: Process, come_up: Callable[[], None]) -> ExitCode:
 
 def _refuse_other_settings(settings: Settings, children: Sequence[Child], folder: RunFolder) -> None:
     """Raise Refused if something of this home runs with settings that differ from those given now."""
-    for name in (SUPERVISOR, *(child.name for child in children)):
+    chosen = {SUPERVISOR: variables(settings), **{child.name: child.env for child in children}}
+    for name, here in chosen.items():
         record = folder.read(name)
         if record is None or record.is_left or not is_alive(record.identity):
             continue
@@ -147,8 +176,7 @@ def _refuse_other_settings(settings: Settings, children: Sequence[Child], folder
             there = psutil.Process(record.pid).environ()
         except (psutil.Error, OSError):
             continue
-        here = variables(settings)
-        other = [key for key, value in here.items() if key in there and there[key] != value]
+        other = [key for key in variables(settings) if key in there and key in here and there[key] != here[key]]
         if other:
             # Values are left out: some of these settings are secrets.
             raise Refused(
@@ -195,7 +223,7 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
     places = {
         "url": settings.url,
         "temporal_ui": temporal_ui(settings),
-        "temporal_pipelines": pipelines_view(settings),
+        "temporal_pipelines": pipelines_view(asyncio.run(identified(settings))),
         "logs": str(folder.logs),
     }
     if as_json:
@@ -225,4 +253,4 @@ def pipelines_view(settings: Settings) -> str | None:
     """Address of the list of pipelines in the embedded Temporal's pages; None if Temporal is somebody else's."""
     page = temporal_ui(settings)
     query = quote(PIPELINES, safe="")
-    return f"{page}/namespaces/{settings.temporal_namespace}/workflows?query={query}" if page else None
+    return f"{page}/namespaces/{settings.namespace}/workflows?query={query}" if page else None

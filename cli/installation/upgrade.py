@@ -16,8 +16,9 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from activities.temporal_client import connect
-from activities.temporal_worker import missing_attributes, prepare_namespace
+from activities.temporal_namespace import missing_attributes, prepare_namespace
 from activities.worker_version import UNNAMED, builds_of, make_current, move_windows
+from application.installation.identity import recognized
 from cli.exit_codes import ExitCode
 from cli.main import JsonOption, read_settings
 from domain.errors import Unavailable
@@ -73,6 +74,7 @@ class _Upgrade:
         todo: list[Callable[[], Awaitable[Step]]] = [self._schema, self._attributes, self._version]
         steps: list[Step] = []
         try:
+            self._settings = await recognized(self._settings, self._database)
             for step in todo:
                 steps.append(await step())
                 self._tell(steps[-1])
@@ -105,7 +107,7 @@ class _Upgrade:
                 mine = await installations.find(connection)
             if mine is None:
                 return Step(name, "They come with the first start.")
-            await prepare_namespace(client, mine.installation_id)
+            await prepare_namespace(client, mine.installation_id, self._settings.temporal_retention)
         except Unavailable as error:
             return Step(name, f"{error} They are added when a worker joins it.")
         return Step(name, f"{', '.join(missing)} added.")
@@ -132,7 +134,7 @@ class _Upgrade:
         settings = self._settings
         build = settings.worker_build or UNNAMED
         patience = 0.0 if self._check else MOVED_WITHIN
-        moved = await move_windows(client, settings.task_queue, settings.worker_deployment, build, patience)
+        moved = await move_windows(client, settings.queue, settings.worker_deployment, build, patience)
         text = f" {moved.gone} that wait for a retry went there." if moved.gone else ""
         if moved.left:
             text += f" {moved.left} wait for a retry on another build: let its workers run, and run this again."

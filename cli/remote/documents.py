@@ -4,23 +4,10 @@ The server's objects have more; what is here stays as it is, so that scripts can
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field: its JSON type (`|null` where it may be missing), its meaning, and where the server's object has it."""
-
-    name: str
-    type: str
-    meaning: str
-    at: str = ""
-    of: str = ""
-    """For `array` and `object`: the kind of document inside."""
-
-
-Kind = Sequence[Field]
+from cli.pods.documents import POD_KINDS
+from cli.remote.fields import Field, Kind
 
 PROJECT: Final[Kind] = (
     Field("id", "integer", "number of the project"),
@@ -321,6 +308,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "carried": CARRIED,
     "not carried": NOT_CARRIED,
     "new trigger token": NEW_TRIGGER_TOKEN,
+    **POD_KINDS,
 }
 """Every kind of document by its name."""
 

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import typer
 
-from auth.secret_token import PERSONAL
 from cli.client import Api
 from cli.git_settings import forget_our_helper, git_is_there, use_our_helper, uses_our_helper
 from cli.remote import completion
@@ -18,6 +17,7 @@ from cli.remote.invocation import Invocation, advice_for, with_common_options
 from cli.remote.place import SERVER, Server, checked_server, checked_token
 from cli.user_file import Login, changing
 from domain.errors import Invalid, NotFound, Unauthenticated
+from domain.pods.token_prefixes import PERSONAL
 
 _NEAR: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _WITHOUT: Final = frozenset({"project", "server"})

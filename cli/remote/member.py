@@ -11,8 +11,8 @@ from auth.permissions import LEVEL_NAMES
 from cli.remote import completion
 from cli.remote.documents import MEMBER, document
 from cli.remote.invocation import Invocation, verb
-from cli.remote.people import user_named
-from domain.errors import Invalid, Refused
+from cli.remote.people import find_user, no_user, user_named
+from domain.errors import Invalid, NotFound, Refused
 
 app = typer.Typer(help="Who may do what in a project or a group.", no_args_is_help=True)
 
@@ -38,6 +38,8 @@ GroupOption = Annotated[
         "--group", metavar="PATH", help="Of this group instead of a project.", autocompletion=completion.groups
     ),
 ]
+_NO_USER: Final = "User Not Found"
+"""What a server says of a name that nobody has, neither there nor in another pod."""
 _EXPIRES: Final[dict[str, Any]] = {"metavar": "YYYY-MM-DD"}
 
 
@@ -82,13 +84,19 @@ def add_member(
 ) -> None:
     """Give a person a role in a project, or in a group and all that it holds."""
     place = _place(call, group)
-    wanted = {"user_id": user_named(call, user)["id"], "access_level": _LEVELS[role]}
-    with call.naming(place.name, _listing(group)):
-        try:
-            made = call.api.post(place.route, **wanted, **({"expires_at": expires_at} if expires_at else {}))
-        except Refused as error:
-            change = f"`perdure member edit {user} --role {role}{place.words}`"
-            raise Refused(f"{user} is a member of {place.name} already ({error}). Next: {change}.") from error
+    known = find_user(call, user)
+    wanted = {"username": user} if known is None else {"user_id": known["id"]}
+    wanted |= {"access_level": _LEVELS[role], **({"expires_at": expires_at} if expires_at else {})}
+    try:
+        with call.naming(place.name, _listing(group)):
+            made = call.api.post(place.route, **wanted)
+    except Refused as error:
+        change = f"`perdure member edit {user} --role {role}{place.words}`"
+        raise Refused(f"{user} is a member of {place.name} already ({error}). Next: {change}.") from error
+    except NotFound as error:
+        if known is None and _NO_USER in str(error):
+            raise no_user(call, user) from error
+        raise
     _show(call, made, place)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from aiohttp import web
 
 from cli.installation.bootstrap import Found, ensure_runner, last_found
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
+from domain.pods.routable_token import Route, read_route, spelled
+from domain.pods.token_prefixes import RUNNER
+from fleet.config import load_config
+from pods.embedded_pods import add_pods, retire
 from rigs.ports import free_port
 from settings import Settings
 from tests.pods.upstreams import http_upstream
@@ -57,6 +62,29 @@ async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path: Path)
             }
         ],
     }
+
+
+async def test_the_runner_asks_no_pod_any_more_that_was_removed(tmp_path: Path) -> None:
+    tokens = iter(spelled(RUNNER, Route(number, 1), bytes(16)) for number in range(3))
+
+    async def api(request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "GET":
+            return web.json_response({"id": 7, "as_server": True})
+        return web.json_response({"id": 7, "token": next(tokens)}, status=201)
+
+    port = free_port()
+    settings = home_with_credentials(tmp_path, port)
+    for pod in add_pods(settings, 3):
+        shutil.copy(tmp_path / "credentials.json", tmp_path / "pods" / pod.name)
+    path = tmp_path / "runner" / "config.toml"
+    async with http_upstream(port, api):
+        assert await asyncio.to_thread(ensure_runner, settings) == ""
+        everywhere = [read_route(entry.token) for entry in load_config(path).runners]
+        retire(settings, "pod-1")
+        assert await asyncio.to_thread(ensure_runner, settings) == ""
+    left = [read_route(entry.token) for entry in load_config(path).runners]
+    assert [route and route.pod_number for route in everywhere] == [0, 1, 2]
+    assert [route and route.pod_number for route in left] == [0, 2]
 
 
 @pytest.mark.parametrize(

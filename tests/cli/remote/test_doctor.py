@@ -14,9 +14,13 @@ from auth.secret_token import RANDOM_FIRST
 from cli.doctor import clock
 from cli.doctor_checks.check import State
 from cli.remote.documents import CHECK, schema
+from domain.pods.claims import ClaimKind
+from domain.pods.own_claims import OwnClaim
 from git.repository import Repositories
 from models.clock import system_clock
 from models.migrate import migrate
+from models.repositories.accounts import accounts
+from models.repositories.installation import name_claims
 from models.repositories.runners import runners
 from models.session import Database
 from rigs.ports import free_port
@@ -151,6 +155,39 @@ async def test_runners_whose_tokens_begin_alike_are_named(nobody: Shell, tmp_pat
             await runners.rotate_token(connection, runner_id, f"hash {runner_id}", None, token_form=RANDOM_FIRST)
     await database.close()
     assert (await checks(nobody, code=1, **env))["runner tokens"]["state"] == "ok"
+
+
+async def test_tokens_that_name_no_pod_are_counted(nobody: Shell, tmp_path: Path, database_url: str) -> None:
+    database = Database(database_url)
+    await migrate(database)
+    now = system_clock()
+    (tmp_path / "operator").mkdir()
+    env = {"PERDURE_HOME": str(tmp_path / "operator"), "PERDURE_DATABASE_URL": database_url}
+    env["PERDURE_TEMPORAL_ADDRESS"] = f"127.0.0.1:{free_port()}"
+    assert (await checks(nobody, code=1, **env))["token pods"]["detail"] == "each names the pod that it is of"
+    async with database.write() as connection:
+        user_id = await accounts.create_user(connection, "ada", "Ada", "ada@localhost", now)
+        await accounts.add_token(connection, user_id, "new", "hash new", now, names_pod=True)
+        await accounts.add_token(connection, user_id, "older", "hash older", now)
+    await database.close()
+    row = (await checks(nobody, code=1, **env))["token pods"]
+    assert (row["state"], row["detail"][:9]) == ("ok", "1 access ")
+
+
+async def test_names_that_another_pod_has_too_are_named(nobody: Shell, tmp_path: Path, database_url: str) -> None:
+    database = Database(database_url)
+    await migrate(database)
+    (tmp_path / "operator").mkdir()
+    env = {"PERDURE_HOME": str(tmp_path / "operator"), "PERDURE_DATABASE_URL": database_url}
+    env["PERDURE_TEMPORAL_ADDRESS"] = f"127.0.0.1:{free_port()}"
+    assert (await checks(nobody, code=1, **env))["names"]["state"] == "ok"
+    async with database.write() as connection:
+        for name in ("acme", "fine"):
+            await name_claims.adopt(connection, name, ClaimKind.PATH, name, None, system_clock())
+        await name_claims.turn(connection, ["acme"], OwnClaim.REFUSED)
+    await database.close()
+    row = (await checks(nobody, code=1, **env))["names"]
+    assert (row["state"], row["detail"]) == ("warn", "something in another pod has these, too: acme")
 
 
 async def test_refs_that_could_be_taken_for_others_are_named(nobody: Shell, tmp_path: Path) -> None:
