@@ -20,9 +20,9 @@ class Player:
         self._registration_token = registration_token
         self._token = ""
 
-    async def register(self) -> None:
-        """Become a runner."""
-        body = {"token": self._registration_token, "description": "player", "run_untagged": True}
+    async def register(self, tags: str = "") -> None:
+        """Become a runner, with these tags."""
+        body = {"token": self._registration_token, "description": "player", "run_untagged": True, "tag_list": tags}
         response = await self._client.post("/api/v4/runners", json=body)
         assert response.status_code == 201, response.text
         self._token = response.json()["token"]

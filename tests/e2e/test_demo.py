@@ -131,6 +131,14 @@ def test_temporal_showed_the_running_jobs_as_pending_activities(pipeline: dict[s
     assert pipeline["waiting"] <= ids
 
 
+def test_a_second_demo_goes_on_from_the_first(pipeline: dict[str, Any], stack: Stack, scene: Scene) -> None:
+    """Its branch is protected, so that what is there cannot be replaced."""
+    again = pipeline_of(scene, stack.push(scene, EXAMPLE))
+    assert again["id"] > pipeline["id"]
+    commits = scene.api.get(f"/projects/{scene.project_id}/repository/commits")
+    assert commits[0]["parent_ids"] == [commits[1]["id"]] == [pipeline["sha"]]
+
+
 def test_the_command_prints_one_document_and_stops_what_it_started(tmp_path: Path) -> None:
     ports = dict(zip(FIELDS, free_ports(len(FIELDS)), strict=True))
     chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from rigs.ports import LOCAL, free_port
-from tests.foreign.compatibility import unknown, unused
+from tests.foreign.compatibility import recordings, unknown, unused
 from tests.foreign.own_runner import OwnRunner
 from tests.foreign.pipeline import ALL, FILES, STATUSES, TEXT
 from tests.foreign.python_runner import PythonRunner
@@ -26,7 +26,8 @@ from tests.foreign.recording import Recording, recorded
 from tests.foreign.runner import ForeignRunner, Site
 from tests.foreign.rust_runner import RustRunner
 from tests.project import Document, Project
-from tests.server import SHORT_TIMES, Server, running_server
+from tests.routed import server_behind_router
+from tests.server import SHORT_TIMES, Server
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 
@@ -80,13 +81,15 @@ class Stand:
 
 @asynccontextmanager
 async def stand(folder: Path, extra: str) -> AsyncIterator[Stand]:
-    """A server behind a recording proxy, and the project on it."""
+    """One of two pods behind a router and a recording proxy, and the project on it."""
     port = free_port()
     marks = folder / "marks"
     marks.mkdir()
     async with (
         temporal_server(folder) as temporal,
-        running_server(folder / "server", temporal, **SHORT_TIMES, external_url=f"http://{LOCAL}:{port}") as server,
+        server_behind_router(
+            folder / "server", temporal, **SHORT_TIMES, external_url=f"http://{LOCAL}:{port}"
+        ) as server,
         recorded(server.url, port) as recording,
         server.client() as client,
     ):
@@ -106,6 +109,7 @@ async def test_a_runner_finishes_a_pipeline_of_twenty_jobs(runner: ForeignRunner
             ended = await place.project.ended(pipeline["id"], PATIENCE)
             await eventually(lambda: silent(place), "the canceled script has ended", PATIENCE)
             await check_runner(runner, place)
+            await eventually(lambda: asked_again(runner, place), "the runner sent all that is recorded")
             jobs = await place.project.jobs(pipeline["id"])
         await check_statuses(place, jobs)
         check_failures(runner, jobs)
@@ -143,6 +147,11 @@ async def cancel(place: Stand, pipeline: Document) -> float:
 async def silent(place: Stand) -> bool:
     """Whether the canceled script does nothing any more."""
     return time.time() - last_mark(place) > 3
+
+
+async def asked_again(runner: ForeignRunner, place: Stand) -> bool:
+    """Whether the runner, with nothing to do now, has sent every field that its recording has."""
+    return place.recording.sent >= set(recordings()[runner.name]["sent"])
 
 
 def last_mark(place: Stand) -> int:

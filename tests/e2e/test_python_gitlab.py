@@ -33,7 +33,8 @@ from tests.e2e.python_gitlab import (
     sharing,
 )
 from tests.e2e.python_gitlab.calls import Calls
-from tests.server import SHORT_TIMES, Server, running_server
+from tests.routed import ADMINISTRATOR, server_behind_router
+from tests.server import SHORT_TIMES, Server
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 
@@ -54,8 +55,8 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    """A server with its Temporal, and python-gitlab with the administrator's token."""
-    async with temporal_server(tmp_path) as temporal, running_server(tmp_path, temporal, **SHORT_TIMES) as server:
+    """One of two pods behind a router, and python-gitlab with its administrator's token."""
+    async with temporal_server(tmp_path) as temporal, server_behind_router(tmp_path, temporal, **SHORT_TIMES) as server:
         calls, session = Calls(), requests.Session()
         session.hooks["response"].append(calls.note)
         gl = gitlab.Gitlab(server.url, private_token=server.credentials["token"], session=session)
@@ -184,7 +185,7 @@ def ten_commands(place: Place) -> Iterator[str]:
     yield "project-job list"
     command(place, "project-pipeline", "cancel", "--project-id", key, "--id", str(pipeline["id"]))
     yield "project-pipeline cancel"
-    assert command(place, "current-user", "get")["username"] == "root"
+    assert command(place, "current-user", "get")["username"] == ADMINISTRATOR
     yield "current-user get"
 
 

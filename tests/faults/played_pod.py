@@ -81,11 +81,15 @@ class PlayedPod:
     async def playing(
         self, tokens: Sequence[str] = (), *, seed: int = 0, longest: float = 0.0
     ) -> AsyncIterator[Players]:
-        """Runners (all untagged ones by default), and somebody who plays manual jobs whose names begin with `play`."""
+        """Runners (all untagged ones by default), and somebody who plays manual jobs whose names begin with `play`.
+
+        At the end of the block each runner ends its job.
+        """
         players = Players(self.server.url, tokens or self.tokens, seed=seed, longest=longest)
         tasks = [asyncio.create_task(players.play()), asyncio.create_task(self._play_manual_jobs())]
         try:
             yield players
+            await players.rest()
         finally:
             for task in tasks:
                 task.cancel()

@@ -13,11 +13,14 @@ from typing import Any
 
 import httpx
 
+from tests.waiting import eventually
+
 Document = dict[str, Any]
 
 SUCCESS = "ok"
 _AGAIN = 0.2
 """Seconds until a call that failed is made again."""
+_HEARD_WITHIN = 60.0
 
 
 @dataclass
@@ -42,18 +45,29 @@ class Players:
         self._tokens = tokens
         self._chance = random.Random(seed)
         self._longest = longest
+        self._at_work = 0
 
     async def play(self) -> None:
         """Play until cancelled."""
         async with httpx.AsyncClient(base_url=self._url, trust_env=False, timeout=30) as client:
             await asyncio.gather(*(self._runner(client, token, f"s_{i}") for i, token in enumerate(self._tokens)))
 
+    async def rest(self) -> None:
+        """Wait until every runner has heard what became of its job: SQL knows a little before the runner does."""
+
+        async def all_heard() -> bool:
+            return not self._at_work
+
+        await eventually(all_heard, "every runner has heard what became of its job", _HEARD_WITHIN)
+
     async def _runner(self, client: httpx.AsyncClient, token: str, system: str) -> None:
         question = {"token": token, "system_id": system, "last_update": "waiting"}
         while True:
             response = await _call(client, "POST", "/api/v4/jobs/request", question)
             if response is not None and response.status_code == httpx.codes.CREATED:
+                self._at_work += 1
                 await self._job(client, response.json())
+                self._at_work -= 1
             elif response is None or response.status_code != httpx.codes.NO_CONTENT:
                 await asyncio.sleep(_AGAIN)
 

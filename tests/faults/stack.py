@@ -44,7 +44,8 @@ class Stack:
 
     def __init__(self, home: Path, extra: Mapping[str, str] | None = None) -> None:
         """Choose free ports; nothing is started yet."""
-        ports = dict(zip(FIELDS, free_ports(len(FIELDS)), strict=True))
+        # Those above them are what up to two further pods take.
+        ports = dict(zip(FIELDS, free_ports(3 * len(FIELDS)), strict=False))
         chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}
         self._environment = {**SHORT, **chosen, "PERDURE_HOME": str(home), **(extra or {})}
         self.home = home
@@ -56,9 +57,9 @@ class Stack:
         with _environment(self._environment):
             return embedded(Settings())
 
-    def up(self) -> None:
+    def up(self, *options: str) -> None:
         """`perdure up`."""
-        self._run("up", check=True)
+        self._run("up", *options, check=True)
 
     def down(self) -> None:
         """`perdure down --all`."""
@@ -66,12 +67,17 @@ class Stack:
             client.close()
         self._run("down", "--all", check=False)
 
-    def _run(self, *words: str, check: bool) -> None:
+    def _run(self, *words: str, check: bool) -> str:
         argv = [sys.executable, "-m", "cli.main", *words]
         environment = {**os.environ, **self._environment}
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
         if check and done.returncode:
             raise AssertionError(f"perdure {words[0]} ended with {done.returncode}:\n{done.stderr}\n{self.logs()}")
+        return done.stdout
+
+    def command(self, *words: str) -> str:
+        """What another command prints, which has to succeed."""
+        return self._run(*words, check=True)
 
     def logs(self) -> str:
         """The end of every log, for a failing test."""
@@ -114,10 +120,10 @@ class Stack:
 
 
 @contextmanager
-def running(home: Path, extra: Mapping[str, str] | None = None) -> Iterator[Stack]:
-    """A stack that is up, and down at the end."""
+def running(home: Path, extra: Mapping[str, str] | None = None, *options: str) -> Iterator[Stack]:
+    """A stack that is up, by `perdure up` with these options, and down at the end."""
     stack = Stack(home, extra)
-    stack.up()
+    stack.up(*options)
     try:
         yield stack
     finally:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Invalid, NotFound, Refused
-from fleet.config import RunnerEntry, add_runner, load_config, system_id
+from fleet.config import RunnerEntry, add_runner, load_config, remove_runners, system_id
 
 ENTRY = RunnerEntry('my "runner"', "http://127.0.0.1:8929", "glrt-t1_abcdefghijklm", id=12)
 
@@ -34,6 +34,21 @@ def test_register_keeps_what_is_there(tmp_path: Path) -> None:
     config = load_config(file)
     assert file.read_text().startswith("# mine\n")
     assert (config.concurrent, len(config.runners), config.backoff.retry_after_limit) == (4, 2, 5)
+
+
+def test_removing_keeps_what_else_is_there(tmp_path: Path) -> None:
+    entries = [
+        f'# of {name}\n[[runners]]\n  name = "{name}"\n  url = "http://x"\n  token = "glrt-{name}"\n'
+        "  [runners.machine]\n  # why\n"
+        for name in ("a", "b", "c")
+    ]
+    path = write(tmp_path / "config.toml", "concurrent = 3\n" + "".join(entries))
+    remove_runners(path, {"glrt-b", "glrt-unknown"})
+    config = load_config(path)
+    assert (config.concurrent, [entry.name for entry in config.runners]) == (3, ["a", "c"])
+    assert path.read_text().count("# why") == 2
+    remove_runners(path, {"glrt-a", "glrt-c"})
+    assert load_config(path).runners == ()
 
 
 def test_registering_twice_is_refused(tmp_path: Path) -> None:

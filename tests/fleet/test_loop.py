@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from domain.errors import Refused
 from fleet.config import FleetConfig, RunnerEntry
@@ -87,15 +88,26 @@ async def test_first_queue_value_is_used_at_once(server: ProtocolServer, tmp_pat
     assert server.seen[1].body["last_update"] == "v1"
 
 
-async def test_finish_waits_for_running_jobs(server: ProtocolServer, tmp_path: Path) -> None:
-    go = tmp_path / "go"
+async def test_finish_waits_for_running_jobs_and_gives_up_the_request_in_hand(
+    server: ProtocolServer, tmp_path: Path
+) -> None:
+    go, asked, ended = tmp_path / "go", asyncio.Event(), asyncio.Event()
+
+    async def held(request: web.Request) -> web.Response:
+        asked.set()
+        await ended.wait()
+        return web.Response(status=204)
+
     server.queue.append(payload([WAIT.format(go)]))
+    server.faults["request"].extend([passed, held])
     async with running(tmp_path, entry(server, tmp_path), concurrent=2) as process:
         await server.until(lambda: b"waiting" in server.logs[1])
+        await asyncio.wait_for(asked.wait(), 20)
         process.finish()
         server.queue.append(payload(job_id=2))
         go.touch()
         await asyncio.wait_for(process.task, 20)
+    ended.set()
     assert server.finals[1]["state"] == "success"
     assert len(server.queue) == 1
 

@@ -15,7 +15,7 @@ import pytest
 from auth.oidc.login_attempt import COOKIE as ATTEMPT
 from auth.session_token import COOKIE
 from models.notifications import RUNNERS
-from models.repositories.accounts import accounts, identities
+from models.repositories.accounts import accounts, identities, visits
 from rigs.ports import LOCAL, free_port
 from settings import OidcSettings
 from tests.api.v4.site import Site, open_site
@@ -139,6 +139,22 @@ async def test_unknown_people_come_in_only_where_that_is_wanted(module: Path, tm
         refused(await meeting.signed_in(client, "ada"), client, "certain domains", 403)
     async with met(module, tmp_path / "c", "", create_accounts=True) as meeting, meeting.browser() as client:
         refused(await meeting.signed_in(client, "unverified"), client, "not verified", 403)
+
+
+async def test_the_row_of_a_visitor_is_linked_to_nobody(module: Path, tmp_path: Path) -> None:
+    """They sign in at home; a link would let them in without a ticket."""
+    async with met(module, tmp_path, "", link_accounts=True, create_accounts=True) as meeting:
+        services = meeting.site.services
+        async with services.database.write() as connection:
+            values = {"name": "Eve", "email": "eve@example.com", "home_pod": 7, "home_id": 1}
+            key = await visits.add(connection, "eve-of-7", services.clock(), **values)
+            assert key is not None
+        async with meeting.browser() as client:
+            refused(
+                await meeting.signed_in(client, "eve"), client, "is a visitor here; use the sign-in page in pod 7", 403
+            )
+        async with services.database.read() as connection:
+            assert await identities.of_people(connection, [key]) == {}
 
 
 @pytest.mark.parametrize(("login", "permitted", "comes_in"), [("eve", True, True), ("eve", False, False)])

@@ -31,8 +31,7 @@ def settle(world: World, *, bridges: bool = True) -> list[World]:
         choice = _free_slot(world)
         if choice is not None:
             shown = world.copy()
-            for run in shown.runs.values():
-                run.fold()
+            _fold(shown)
             group, who = choice
             worlds = [_with_slot(before, group, one) for before in (world, shown) for one in who]
             return _each([*worlds, shown] if bridges and _follow(shown) else worlds, bridges=bridges)
@@ -85,8 +84,7 @@ def _seen_alive(world: World, key: str) -> World | None:
 def _processed(world: World) -> list[World] | None:
     """Let jobs go on and bridges make their children; all worlds there are if a slot may be given before a child."""
     while True:
-        while any([run.process() for run in world.runs.values()]):  # noqa: C419  # all of them
-            world.kept = frozenset()
+        _go_on(world)
         ready = _ready(world)
         if not ready:
             return None
@@ -99,13 +97,44 @@ def _processed(world: World) -> list[World] | None:
 
 
 def with_children(world: World) -> list[World]:
-    """Jobs have gone on and bridges made their children, but nothing of those has happened yet."""
+    """Jobs have gone on and bridges, some or all, made their children, who may have begun and made children, too."""
+    _go_on(world)
+    found: dict[object, World] = {}
+    waiting = [world]
+    while waiting:
+        before = waiting.pop()
+        for number in range(len(_ready(before))):
+            made = before.copy()
+            _trigger(made, [_ready(made)[number]])
+            begun = made.copy()
+            _go_on(begun)
+            _fold(made)
+            found.setdefault(made.seen(), made)
+            shown = begun.copy()
+            _fold(shown)
+            if found.setdefault(shown.seen(), shown) is shown:
+                waiting.append(begun)
+    return list(found.values())
+
+
+def with_one_bridge(world: World) -> list[World]:
+    """Jobs have gone on and bridges heard of their children, but no bridge above heard of those bridges' pipelines."""
+    _go_on(world)
+    _fold(world)
+    _follow(world)  # what it changes is folded only after it, so nobody above hears of it
+    _fold(world)
+    return [world]
+
+
+def _go_on(world: World) -> None:
+    """Let jobs go on until none does; a slot that was kept is looked at anew."""
     while any([run.process() for run in world.runs.values()]):  # noqa: C419  # all of them
         world.kept = frozenset()
-    _trigger(world, _ready(world))
+
+
+def _fold(world: World) -> None:
     for run in world.runs.values():
         run.fold()
-    return [world]
 
 
 def _ready(world: World) -> list[tuple[Run, Attempt]]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from tests.oracle.events import Event, apply
-from tests.oracle.passes import settle, with_children
+from tests.oracle.passes import settle, with_children, with_one_bridge
 from tests.oracle.stopping import strike
 from tests.oracle.world import World
 
@@ -108,9 +108,10 @@ _BETWEEN: Final[Sequence[Between]] = (
     _passed_by,
     _passed,
     with_children,
+    with_one_bridge,
     _slotted,
     settle,
 )
 """What may come between two events of a moment: nothing, the cancel after a failure, a look at all jobs, a pass (which
-sees what was only just made, or not yet), new children that have not begun, what follows with slots and new
-children, or all of it, bridges included."""
+sees what was only just made, or not yet), some of the new children and of theirs, one bridge of several above one
+another, what follows with slots and new children, or all of it, bridges included."""

@@ -81,15 +81,42 @@ async def test_a_defect_is_found_and_shrunk_to_what_shows_it(monkeypatch: pytest
 
 def test_a_bridge_may_be_canceled_between_its_child_and_what_the_child_makes() -> None:
     script = {"script": ["true"]}
-    deeper = {"a1": {"trigger": {"include": "deepest.yml", "strategy": "depend"}}}
-    files = {"child.yml": deeper, "deepest.yml": {"a2": script}}
+    bridge = {"trigger": {"include": "deepest.yml", "strategy": "depend"}}
+    files = {"child.yml": {"a1": bridge, "d1": {**script, "when": "on_failure"}}, "deepest.yml": {"a2": script}}
     config = {"c": {"trigger": {"include": "child.yml", "strategy": "depend"}, "when": "manual"}}
     (world,) = settle(Case(config, files=files).world())
     seen = [seen_of(end) for end, _ in happen(world, [Event("play", "c"), Event("cancel", "c")])]
     canceled = [runs for runs in seen if runs[ROOT].jobs["c"].status == "canceled"]
-    assert {frozenset(runs) for runs in canceled} == {
-        frozenset({ROOT}),
-        frozenset({ROOT, "root/c#1"}),
-        frozenset({ROOT, "root/c#1", "root/c#1/a1#1"}),
+    alone, child, deepest = ({ROOT}, {ROOT, "root/c#1"}, {ROOT, "root/c#1", "root/c#1/a1#1"})
+    assert {(frozenset(runs), runs["root/c#1"].jobs["d1"].status if len(runs) > 1 else "") for runs in canceled} == {
+        (frozenset(alone), ""),
+        (frozenset(child), "canceled"),  # before its first pass
+        (frozenset(child), "skipped"),  # after it, while its bridge has made nothing
+        (frozenset(deepest), "skipped"),
     }
     assert {run.pipeline for runs in canceled for name, run in runs.items() if name != ROOT} == {"canceled"}
+
+
+def test_a_pipeline_may_be_canceled_when_some_of_its_bridges_have_made_their_children() -> None:
+    script = {"script": ["true"]}
+    bridge = {"trigger": {"include": "child.yml"}, "needs": ["a"]}
+    case = Case({"a": script, "c": bridge, "d": bridge}, files={"child.yml": {"a1": script}})
+    ((running, _),) = happen(settle(case.world())[0], [Event("run", "a")])
+    ends = happen(running, [Event("success", "a"), Event("cancel_pipeline", "")])
+    assert {frozenset(end.runs) for end, _ in ends} == {
+        frozenset(some) for some in ({ROOT}, {ROOT, "root/c#1"}, {ROOT, "root/d#1"}, {ROOT, "root/c#1", "root/d#1"})
+    }
+
+
+def test_a_bridge_may_fail_between_the_cancel_of_the_pipeline_above_it_and_its_own() -> None:
+    files = {
+        "child.yml": {"a1": {"trigger": {"include": "deepest.yml", "strategy": "mirror"}}},
+        "deepest.yml": {"a2": {"script": ["true"]}},
+    }
+    (world,) = settle(Case({"c": {"trigger": {"include": "child.yml", "strategy": "depend"}}}, files=files).world())
+    (running, _), *_ = happen(world, [Event("run", "a2", "root/c#1/a1#1")])
+    ends = happen(running, [Event("drop", "a2", "root/c#1/a1#1"), Event("cancel_pipeline", "")])
+    found = {
+        (seen[ROOT].jobs["c"].status, seen["root/c#1"].jobs["a1"].status) for seen in (seen_of(w) for w, _ in ends)
+    }
+    assert found == {("canceled", "canceled"), ("canceled", "failed"), ("failed", "failed")}

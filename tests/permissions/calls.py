@@ -70,6 +70,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/access_tokens": {"token_id": "{group_token}"},
     "/api/v4/users/{user_id}/impersonation_tokens": {"token_id": "{personal_token}"},
     "/-/profile/personal_access_tokens": {"token_id": "{personal_token}"},
+    "/-/visits": {"pod": "0", "token_id": "{personal_token}"},
     "/api/v4/user/keys": {"key_id": "{ssh_key}"},
     "/api/v4/users/{user_id}/keys": {"key_id": "{ssh_key}"},
     "/api/v4/keys": {"key_id": "{ssh_key}"},
@@ -84,6 +85,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/protected_tags": {"name": "v*"},
     "/api/v4/projects/{project}/ref": {"ref": "main"},
     "/api/hooks": {"hook_id": "{incoming_id}"},
+    "/-/pods": {"bridge_id": "1", "project_id": "1", "upstream_id": "1", "home_id": "1"},
     "/api/v4/groups/{group}/hooks": {"hook_id": "{group_hook}", "event_id": "{group_event}"},
     "/api/v4/hooks": {"hook_id": "{system_hook}", "event_id": "{system_event}", "trigger": "push_events"},
     "/api/v4/projects/{project}/repository": {
@@ -148,6 +150,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/users/{user_id}/impersonation_tokens": {"name": "x", "scopes": ["api"]},
     "POST /api/v4/user/personal_access_tokens": {"name": "x", "scopes": ["api"]},
     "POST /-/profile/personal_access_tokens": b"name=x&scopes=read_user",
+    "POST /-/visits/{pod}/personal_access_tokens": b"name=x&scopes=read_user",
     "POST /api/v4/user/keys": {"title": "x", "key": _KEY},
     "POST /api/v4/users/{user_id}/keys": {"title": "x", "key": _KEY},
     "POST /api/v4/projects/{project}/access_tokens": {"name": "x", "scopes": ["api"], "access_level": 10},
@@ -274,6 +277,7 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /users/sign_in": _FORM,
     "POST /-/profile/password": _FORM,
     "POST /-/profile/personal_access_tokens": _FORM,
+    "POST /-/visits/{pod}/personal_access_tokens": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from starlette.routing import BaseRoute, Route
 
 from api.app import create_framework
+from api.routes import RouteOnDemand
 from api.services import Services
 
 _NOT_COUNTED = frozenset({"HEAD", "OPTIONS"})
@@ -18,10 +19,7 @@ def every_route(services: Services) -> list[tuple[str, str]]:
 
 def _walk(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
     for route in routes:
-        if hasattr(route, "effective_route_contexts"):
-            for context in route.effective_route_contexts():
-                yield from ((method, context.path) for method in set(context.methods or ()) - _NOT_COUNTED)
-        elif isinstance(route, Route):
+        if isinstance(route, Route | RouteOnDemand):
             yield from ((method, route.path) for method in set(route.methods or ()) - _NOT_COUNTED)
         else:
             raise TypeError(f"{route!r} is a kind of route that this walk does not know.")

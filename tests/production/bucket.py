@@ -37,17 +37,17 @@ class Bucket:
             aws_secret_access_key="secret",
         )
 
-    def make(self) -> None:
-        """Create it."""
-        self._client.create_bucket(Bucket=NAME)
+    def make(self, name: str = NAME) -> None:
+        """Create it, or another one on the same server."""
+        self._client.create_bucket(Bucket=name)
 
     def close(self) -> None:
         """End the connections."""
         self._client.close()
 
-    def keys(self) -> Iterator[str]:
+    def keys(self, name: str = NAME) -> Iterator[str]:
         """The keys of all objects, as our store names them: without the prefix."""
-        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=NAME, Prefix="default/"):
+        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=name, Prefix="default/"):
             yield from (item["Key"].removeprefix("default/") for item in page.get("Contents", ()))
 
     def content(self, key: str) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from domain.pipelines.status import Status
+from domain.pods.identity import PodIdentity
 from models.clock import system_clock
 from models.columns import table_of
 from models.migrate import migrate
@@ -44,7 +45,7 @@ async def test_processes_that_start_together_make_one_installation(databases: li
     async def installation_of(database: Database) -> str:
         async with database.write() as connection:
             await all_are_there.wait()
-            row = await installations.ensure(connection, "default", 0, system_clock())
+            row = await installations.ensure(connection, PodIdentity("default", 0), system_clock())
             return str(row.installation_id)
 
     assert len(set(await asyncio.gather(*(installation_of(database) for database in databases)))) == 1

@@ -218,7 +218,7 @@ async def started_with_a_command(pod: Pod) -> int:
         "Pipeline",
         PipelineInput(pipeline_id, {"name": "retry_pipeline", "key": "again"}),
         id=workflow_id(pipeline_id),
-        task_queue=pod.settings.task_queue,
+        task_queue=pod.settings.queue,
     )
     await pod.take("one")
     await pod.ask(pipeline_id, "cancel_pipeline")

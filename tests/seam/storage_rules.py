@@ -63,7 +63,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Ids",
         "the ids of a pod begin at its block",
         "models/repositories/installation/installations.py",
-        "    await _begin_ids(connection, pod_number)\n    return row",
+        "    await _begin_ids(connection, mine.number or 0)\n    return row",
         "    return row",
         "tests/models/test_ids.py::test_the_ids_of_every_table_begin_at_the_pods_block_and_never_come_twice",
     ),
@@ -86,11 +86,11 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "Ids",
         "a Temporal namespace of another installation is refused",
-        "activities/temporal_worker.py",
+        "activities/temporal_namespace.py",
         "    if owner:\n",
         "    if owner and not installation_id:\n",
         (
-            "tests/activities/test_temporal_worker.py::test_a_namespace_of_another_installation_is_refu"
+            "tests/activities/test_temporal_namespace.py::test_a_namespace_of_another_installation_is_refu"
             "sed_and_stays_what_it_is"
         ),
     ),

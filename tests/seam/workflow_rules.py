@@ -168,7 +168,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "a pipeline and the mark of its bridge are one transaction",
         "loops/bridges.py",
         ("            await outbox.mark_sent(connection, [row], now)\n        if isinstance(wish, Prepared)"),
-        ("        await self._done(row)\n        if isinstance(wish, Prepared)"),
+        ("        await self.done(row)\n        if isinstance(wish, Prepared)"),
         (
             "tests/application/bridges/test_loop.py::test_killed_before_the_commit_nothing_is_left_and_the_next_try_makes_one"
         ),
@@ -188,8 +188,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Child pipelines",
         "followers are told of every change of status",
         "models/repositories/pipelines/decisions.py",
-        "    if status != before.status and await",
-        "    if status == before.status and await",
+        "    if status != before.status:\n        put |=",
+        "    if status == before.status:\n        put |=",
         "tests/application/bridges/test_loop.py::test_depend_waits_fails_and_comes_to_life_with_a_retry_down_there",
     ),
     Removal(
@@ -236,6 +236,71 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         ),
         (
             "tests/application/bridges/test_end_to_end.py::test_a_retry_in_the_child_brings_the_closed_parent_back_to_life"
+        ),
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "another pod is asked until it has answered",
+        "loops/outbox_rows.py",
+        "        except (Unavailable, StorageFull) as error:\n            await self._back_off(row, str(error))\n",
+        "        except (Unavailable, StorageFull):\n            await self.done(row)\n",
+        "tests/application/bridges/test_other_pods_killed.py::test_a_call_that_is_lost_is_sent_again",
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "whoever asks for the same pipeline waits until the first one is committed",
+        "application/bridges/for_other_pods.py",
+        "        await cross_pod.lock_project(connection, target.project_id)\n",
+        "",
+        "tests/application/bridges/test_other_pods_killed.py::test_the_same_request_at_the_same_moment_makes_one_pipeline",
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "a bridge that has not noted its pipeline yet is told later",
+        "application/bridges/elsewhere.py",
+        "        if row is None and await bridges.is_pending(connection, bridge_id):",
+        "        if row is None and bridge_id < 0:",
+        (
+            "tests/application/bridges/test_other_pods_killed.py::test_a_pod_that_has_not_noted_its_pipeline_yet"
+            "_is_told_again"
+        ),
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "a message that comes late changes nothing",
+        "domain/pipelines/cross_pod.py",
+        "return state.version > known.version",
+        "return state.version != known.version",
+        "tests/application/bridges/test_other_pods_killed.py::test_a_message_that_comes_late_changes_nothing",
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "the other pod is told of what a decision puts into the outbox",
+        "models/repositories/pipelines/decisions.py",
+        'exists().where(cross_pod_upstream.c.pipeline_id == bindparam("b_pipeline"))',
+        'exists().where(cross_pod_upstream.c.pipeline_id == bindparam("b_pipeline"), cross_pod_upstream.c.pod < 0)',
+        "tests/application/bridges/test_other_pods.py::test_a_retry_down_there_brings_the_bridge_back_to_life",
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "a release that is told twice counts once",
+        "models/repositories/projects/subscriptions.py",
+        "    if (await connection.execute(select(run.c.id).where(known))).first() is None:",
+        "    if known is not None:",
+        (
+            "tests/application/subscriptions/test_other_pods.py::"
+            "test_what_is_lost_on_the_way_is_told_again_and_counts_once"
+        ),
+    ),
+    Removal(
+        "Pipelines in other pods",
+        "a follower is forgotten when its pod knows of no subscription, not while that may just be written",
+        "application/subscriptions/for_other_pods.py",
+        "        if row.noted_at < services.clock() - SETTLED_AFTER:\n",
+        "        if row.noted_at:\n",
+        (
+            "tests/application/subscriptions/test_other_pods.py::"
+            "test_a_pod_that_dies_before_it_has_written_a_subscription_is_not_told_for_ever"
         ),
     ),
 )

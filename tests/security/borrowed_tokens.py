@@ -9,8 +9,9 @@ from auth.identity_token import identity_token
 from auth.job_token import PREFIX, Scope
 from auth.queue_ticket import QueueTickets, Seen
 from auth.registry_token import registry_token
-from auth.secret_token import RUNNER, plain_token
+from auth.secret_token import plain_token
 from auth.session_token import LIFETIME, issue_session
+from domain.pods.token_prefixes import RUNNER
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.security.forger import Forger, Forgery
 

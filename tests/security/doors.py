@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import httpx
 from fastapi import FastAPI
+from starlette.routing import Route
 
+from api.routes import RouteOnDemand
 from auth.registry_token import SERVICE
 
 HEADER, BASIC = "header", "basic"
@@ -168,8 +170,7 @@ def _filled(value: Any, place: Place) -> Any:
 
 def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Method and path of every route of an application."""
-    each: Any  # a route, or what a router of routes says of one
     for route in app.routes:
-        for each in route.effective_route_contexts() if hasattr(route, "effective_route_contexts") else [route]:
-            for method in sorted((each.methods or set()) - {"HEAD"}):
-                yield method, each.path
+        assert isinstance(route, Route | RouteOnDemand)
+        for method in sorted((route.methods or set()) - {"HEAD"}):
+            yield method, route.path

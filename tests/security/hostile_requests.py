@@ -1,6 +1,7 @@
 """What a client writes around a body: addresses, queries and headers, as texts that cost their readers most."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final
 
 import httpx
@@ -9,14 +10,16 @@ from starlette.requests import Request
 
 from api.addresses import _refusal
 from api.basic_auth import basic_credentials
+from api.browser_visits import wants_page
 from api.idempotency import _fingerprint, _key_of
-from api.pages.errors import wants_page
 from api.runner.traces import _start
 from api.shown_tokens import shown_by
 from api.v4.jobs.trace_events import Place
 from api.v4.not_served import why_not_served
 from api.v4.origin import comes_from_our_pages
 from api.v4.parameters import nested
+from domain.pods.credentials import sessions_in
+from domain.pods.directory import Directory, Pod
 from fleet.backoff import retry_after_seconds
 from git.transport.smart_http import protocol_version
 from includes.remote_file import _Failure, _redirected
@@ -24,6 +27,11 @@ from pods.headers import Proxies, request_headers
 from tests.security.hostile_rows import Hostile, repeated
 
 URL: Final = "https://ci.example.com"
+_APP: Final = SimpleNamespace(
+    state=SimpleNamespace(services=SimpleNamespace(cluster=True, settings=SimpleNamespace(pod_number=7)))
+)
+"""A pod of several, as far as a reader of cookies asks."""
+_PODS: Final = Directory(1, (Pod(7, "seven"),))
 
 
 def _scope(path: str = "/api/v4/projects", query: str = "", **headers: str) -> dict[str, Any]:
@@ -35,6 +43,7 @@ def _scope(path: str = "/api/v4/projects", query: str = "", **headers: str) -> d
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+        "app": _APP,
     }
 
 
@@ -88,6 +97,9 @@ REQUESTS: Final = {
     **_of_header("authorization", basic_credentials, "YTpi", "=", "\xe9", " ", start="Basic "),
     **_of_header("authorization", shown_by, " ", "a ", start="Bearer "),
     **_of_header("cookie", shown_by, "a=b; ", "; ", "=", 'a="\\', "perdure_session=a; "),
+    **_of_header(
+        "cookie", lambda request: sessions_in(request.headers, _PODS), "perdure_session=e30.e30.e; ", "perdure_a.", "; "
+    ),
     **_of_header("origin", lambda request: comes_from_our_pages(request, URL), "https://", ":1", "@", "[", "a."),
     **_of_header("idempotency_key", lambda request: _key_of(dict(request.scope)), '"', " ", "a"),
     **_of_text("content-range", _start, "bytes ", "1", "/", " ", "-"),

@@ -12,7 +12,6 @@ from typing import Any, Final
 from api.pages.log_lines import State, render_piece
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
-from auth.secret_token import read_route
 from domain.config.form import input_fields
 from domain.config.including.wildcards import matching
 from domain.config.inputs.blocks import blocks_of
@@ -25,6 +24,7 @@ from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
 from domain.pipelines.coverage import CoverageSearch
 from domain.pipelines.skipping import is_skipped
+from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
 from domain.projects.ref_names import shadows
 from domain.schedules.cron import parse as parse_cron

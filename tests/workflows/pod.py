@@ -14,6 +14,7 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import AsyncActivityHandle, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
+from application.installation.identity import identity_given
 from domain.messages import Answer, Operation
 from domain.pipelines.status import Status
 from models.clock import system_clock
@@ -243,7 +244,7 @@ async def pod_with_database(kind: type[PodT], settings: Settings) -> AsyncIterat
     """A running pod of this kind with a database of its own."""
     async with migrated(Database(settings.database)) as database:
         async with database.write() as connection:
-            await installations.ensure(connection, settings.pod, settings.pod_number, system_clock())
+            await installations.ensure(connection, identity_given(settings), system_clock())
         pod = kind(await RealTime.make(database), settings)
         async with pod.working():
             yield pod

@@ -11,7 +11,8 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
-from activities.temporal_worker import make_worker, prepare_namespace
+from activities.temporal_namespace import prepare_namespace
+from activities.temporal_worker import make_worker
 from loops.reconciler import Reconciler
 from loops.relay import Relay
 from models.clock import system_clock
@@ -46,7 +47,7 @@ class PodParts:
         """Work with this namespace from now on; nothing runs yet."""
         self.client = await connect(self.settings.model_copy(update={"temporal_namespace": namespace}))
         await prepare_namespace(self.client, "tests")
-        self.pipelines = Pipelines(self.client, self.settings.task_queue)
+        self.pipelines = Pipelines(self.client, self.settings.queue)
         shared = (self.world.database, self.pipelines, self.notifications, system_clock)
         self.relay = Relay(*shared, self.settings)
         self.reconciler = Reconciler(*shared, self.settings.times)
@@ -67,7 +68,7 @@ class PodParts:
 
     async def start_worker(self) -> None:
         """Run a new worker."""
-        worker = self.worker_of(self.settings.task_queue)
+        worker = self.worker_of(self.settings.queue)
         self._worker = worker, asyncio.create_task(worker.run())
 
         async def runs() -> bool:

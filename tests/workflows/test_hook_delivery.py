@@ -226,7 +226,7 @@ async def test_a_delivery_that_an_older_version_has_started_is_carried_out(telle
                 HookDeliveryWorkflow.run,
                 DeliverHook(row.id),
                 id=delivery_workflow_id(row.id),
-                task_queue=teller.pod.settings.task_queue,
+                task_queue=teller.pod.settings.queue,
             )
         async with teller.worker():
             await teller.settled(2)
@@ -240,7 +240,7 @@ async def test_deliveries_have_a_queue_of_their_own(teller: Teller) -> None:
         await teller.settled(2)
         for row in await teller.pod.world.rows(deliveries):
             found = await teller.pod.client.get_workflow_handle(delivery_workflow_id(row.id)).describe()
-            assert found.task_queue == telling_queue(teller.pod.settings.task_queue) != teller.pod.settings.task_queue
+            assert found.task_queue == telling_queue(teller.pod.settings.queue) != teller.pod.settings.queue
 
 
 async def test_the_loop_hears_of_a_notification(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ class Story:
         """A command of the page, for this pipeline and its worker."""
         for made_up in ("7", *NUMBERS):
             command = re.sub(rf"\b{made_up}\b", await self.number(made_up), command)
-        queue = f"--task-queue {self._pod.settings.task_queue}"
+        queue = f"--task-queue {self._pod.settings.queue}"
         return shlex.split(command.replace("--task-queue pipelines", queue))
 
 

@@ -48,7 +48,7 @@ async def query(pod: Pod, pipeline_id: int, name: str, *given: str) -> Any:
 def starting(pod: Pod, pipeline_id: int) -> list[str]:
     """The words with which every pipeline can be started again."""
     return [
-        *("--workflow-id", workflow_id(pipeline_id), "--type", "Pipeline", "--task-queue", pod.settings.task_queue),
+        *("--workflow-id", workflow_id(pipeline_id), "--type", "Pipeline", "--task-queue", pod.settings.queue),
         *("--input", json.dumps({"pipeline_id": pipeline_id})),
     ]
 

@@ -11,7 +11,8 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
-from activities.temporal_worker import make_worker, prepare_namespace
+from activities.temporal_namespace import prepare_namespace
+from activities.temporal_worker import make_worker
 from loops.relay import Relay
 from models.columns import table_of
 from models.repositories.pipelines.pipelines import PipelineRequest, create
@@ -98,7 +99,7 @@ async def played(temporal: str, tmp_path: Path) -> AsyncIterator[Played]:
         groups = ResourceGroupActivities(site.services.database)
         ticks = ScheduleActivities(site.services.database, site.services.notifications, site.services.clock)
         async with make_worker(client, activities, settings, groups, ticks):
-            yield Played(site, client, settings.task_queue)
+            yield Played(site, client, settings.queue)
 
 
 async def test_a_secret_of_a_play_reaches_the_runner_and_no_history(played: Played) -> None:

@@ -195,7 +195,7 @@ async def test_an_operator_lets_a_group_look_whose_workflow_he_has_terminated(po
     await pod.client.get_workflow_handle(group_workflow_id(group_id)).terminate("by hand")
     await pod.end(job_id)
     words = ["--workflow-id", group_workflow_id(group_id), "--type", "ResourceGroup", "--signal-name", "look"]
-    words += ["--task-queue", pod.settings.task_queue, "--id-reuse-policy", "AllowDuplicate"]
+    words += ["--task-queue", pod.settings.queue, "--id-reuse-policy", "AllowDuplicate"]
     words += ["--input", json.dumps({"group_id": group_id}), "--signal-input", "{}"]  # more than it wants
     said = await temporal(pod.settings.temporal, "workflow", "signal-with-start", *words)
     assert said.code == 0, said.text

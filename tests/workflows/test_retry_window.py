@@ -47,7 +47,7 @@ async def signal(pod: Pod, pipeline_id: int, name: str, **operation: Any) -> Sai
 
 async def start(pod: Pod, pipeline_id: int, do: Any = None) -> Said:
     """What "Start Workflow Like This One" does: the same id, type and task queue, the input as it was edited."""
-    known = ["--workflow-id", workflow_id(pipeline_id), "--type", "Pipeline", "--task-queue", pod.settings.task_queue]
+    known = ["--workflow-id", workflow_id(pipeline_id), "--type", "Pipeline", "--task-queue", pod.settings.queue]
     return await say(pod, "start", *known, "--input", json.dumps({"pipeline_id": pipeline_id, "do": do}))
 
 

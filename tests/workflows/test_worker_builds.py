@@ -54,7 +54,7 @@ async def test_a_build_is_refused_until_its_workers_poll_every_task_queue(pod: P
     pipeline_id = await pod.create("a: {script: x}\n")
     await pod.run("a")
     assert await pod.ended(pipeline_id) == "success"
-    deployment, queue = pod.settings.worker_deployment, pod.settings.task_queue
+    deployment, queue = pod.settings.worker_deployment, pod.settings.queue
     version = WorkerDeploymentVersion(deployment, "two")
     half = Worker(
         await connect(pod.settings),  # a client takes one worker of a kind for a task queue
@@ -94,7 +94,7 @@ async def test_what_waits_for_a_retry_leaves_an_old_build(pod: Pod) -> None:
             return pipeline_id in await pod.pipelines.runs.in_window(not_on=f"{pod.settings.worker_deployment}:two")
 
         await eventually(is_listed, "visibility lists what waits")
-        place = (pod.client, pod.settings.task_queue, pod.settings.worker_deployment, "two")
+        place = (pod.client, pod.settings.queue, pod.settings.worker_deployment, "two")
         assert await move_windows(*place, patience=60) == Moved(gone=1, left=0)
     finally:
         await old.shutdown()

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from tests.e2e.python_gitlab.planning import searches_of, talk_about
+from tests.routed import ADMINISTRATOR
 
 
 def merge_requests_of(gl: Any, group: Any, project: Any) -> None:
@@ -44,7 +45,7 @@ def approvals_of(project: Any, request: Any) -> None:
     settings.approvals_before_merge = 0
     settings.save()
     request.approve()
-    assert [item["user"]["username"] for item in request.approvals.get().approved_by] == ["root"]
+    assert [item["user"]["username"] for item in request.approvals.get().approved_by] == [ADMINISTRATOR]
     request.unapprove()
 
 

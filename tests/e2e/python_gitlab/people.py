@@ -4,12 +4,14 @@ from typing import Any
 
 from gitlab.const import AccessLevel
 
+from tests.routed import ADMINISTRATOR
+
 
 def people_of(gl: Any) -> Any:
     """Accounts and their tokens; gives back somebody."""
     gl.auth()
     assert gl.user is not None
-    assert gl.user.username == "root"
+    assert gl.user.username == ADMINISTRATOR
     assert gl.version()[0].count(".") == 2
     assert gl.http_get("/metadata")["version"] == gl.version()[0]
     user = gl.users.create({"username": "ada", "name": "Ada", "email": "ada@example.com", "password": "correct-horse"})
@@ -49,8 +51,8 @@ def groups_of(gl: Any, user: Any) -> Any:
     member.access_level = AccessLevel.MAINTAINER
     member.save()
     assert group.members.get(user.id).access_level == AccessLevel.MAINTAINER
-    assert {item.username for item in group.members_all.list()} == {"root", "ada"}
-    assert {item.username for item in group.members.list()} == {"root", "ada"}
+    assert {item.username for item in group.members_all.list()} == {ADMINISTRATOR, "ada"}
+    assert {item.username for item in group.members.list()} == {ADMINISTRATOR, "ada"}
     member.delete()
     variable = group.variables.create({"key": "SHARED", "value": "group"})
     variable.value = "new"
@@ -83,8 +85,8 @@ def project_of(gl: Any, group: Any, user: Any) -> Any:
     member.access_level = AccessLevel.MAINTAINER
     member.save()
     assert project.members.get(user.id).access_level == AccessLevel.MAINTAINER
-    assert [item.username for item in project.members.list()] == ["root", "ada"]
-    assert {item.username for item in project.members_all.list()} == {"root", "ada"}
+    assert [item.username for item in project.members.list()] == [ADMINISTRATOR, "ada"]
+    assert {item.username for item in project.members_all.list()} == {ADMINISTRATOR, "ada"}
     assert project.members_all.get(user.id).access_level == AccessLevel.MAINTAINER
     project.members.delete(user.id)
     deploy_tokens_of(project)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.routed import ADMINISTRATOR
+
 
 def planning_of(group: Any, project: Any) -> None:
     """Labels and milestones of a project and of a group."""
@@ -37,7 +39,7 @@ def talk_about(project: Any, request: Any) -> None:
     assert request.discussions.get(thread.id).attributes["notes"][0]["resolved"]
     assert thread.id in {item.id for item in request.discussions.list(get_all=True)}
     reply.delete()
-    assert [item["username"] for item in request.participants()] == ["root"]
+    assert [item["username"] for item in request.participants()] == [ADMINISTRATOR]
     assert request.diffs.list()
     rule = project.approvalrules.create({"name": "All Members", "approvals_required": 0})
     assert rule.id in {item.id for item in project.approvalrules.list()}
@@ -49,7 +51,7 @@ def searches_of(gl: Any, group: Any, project: Any, text: str) -> None:
         assert [item["title"] for item in holder.search("merge_requests", text)] == [text]
     assert project.id in {item["id"] for item in gl.search("projects", project.path)}
     assert project.id in {item["id"] for item in group.search("projects", project.path)}
-    assert {item["username"] for item in gl.search("users", "root")} == {"root"}
+    assert {item["username"] for item in gl.search("users", ADMINISTRATOR)} == {ADMINISTRATOR}
     assert [item["path"] for item in project.search("blobs", "print(1)")] == ["src/app.py"]
     assert "First" in {item["title"] for item in project.search("commits", "First")}
 
