@@ -9,10 +9,14 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, logs, push, queue, whole, windows
+from bench import engine, latency, logs, push, start, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
+from bench.outage import figures as outage
+from bench.pods_simulation import figures as pods_simulation
+from bench.queue import figures as queue
+from bench.router import figures as router
 from bench.rows import Row, all_hold, print_table
 from bench.shapes import SHAPES
 
@@ -22,8 +26,12 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "front": attacked_front.rows,
     "latency": latency.rows,
     "logs": logs.rows,
+    "outage": outage.rows,
+    "pods_simulation": pods_simulation.rows,
     "push": push.rows,
     "queue": queue.rows,
+    "router": router.rows,
+    "start": start.rows,
     "whole": whole.rows,
     "windows": windows.rows,
 }

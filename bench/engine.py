@@ -92,7 +92,7 @@ async def measure(shape: Shape, options: Options) -> Measured:
             print(f"{shape.name}, round {number + 1}: {speed}", file=sys.stderr)
             rounds.append(one)
         memory = {name: peak_mebibytes(process) for name, process in servers.processes.items()}
-        client = await Client.connect(servers.settings.temporal, namespace=servers.settings.temporal_namespace)
+        client = await Client.connect(servers.settings.temporal, namespace=servers.settings.namespace)
         return Measured(rounds, await histories.sizes(client, last), memory)
 
 
@@ -143,7 +143,7 @@ async def _floor(servers: Servers, shape: Shape, options: Options) -> dict[str, 
         "bench.floor",
         {
             "address": servers.settings.temporal,
-            "namespace": servers.settings.temporal_namespace,
+            "namespace": servers.settings.namespace,
             "workflows": shape.pipelines,
             "callers": options.runners,
             **shape.floor(),

@@ -67,7 +67,7 @@ async def _round(servers: Servers, target: whole_way.Target, options: Options) -
         "bench.floor",
         {
             "address": servers.settings.temporal,
-            "namespace": servers.settings.temporal_namespace,
+            "namespace": servers.settings.namespace,
             "workflows": options.pipelines,
             "widths": [options.jobs] * options.stages,
             "callers": options.runners,

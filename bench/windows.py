@@ -95,7 +95,7 @@ async def measure(options: Options) -> dict[str, float]:
             async with database.write() as connection:
                 ids = await _copies(connection)
             client = await Client.connect(servers.settings.temporal, data_converter=data_converter)
-            workflows = Pipelines(client, servers.settings.task_queue)
+            workflows = Pipelines(client, servers.settings.queue)
             begun = time.monotonic()
             await _start(database, workflows, ids)
             behind = NUMBER - await _open(client)

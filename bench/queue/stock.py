@@ -10,12 +10,13 @@ from typing import Final
 
 from sqlalchemy import func, select, update
 
-from auth.secret_token import RUNNER, digest, plain_token
+from auth.secret_token import digest, plain_token
 from bench.gen_ci_yaml import trivial
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.plan import Plan
 from domain.pipelines.status import Status
+from domain.pods.token_prefixes import RUNNER
 from models.clock import system_clock
 from models.columns import table_of
 from models.repositories.accounts import accounts

@@ -10,11 +10,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bench import queue_stock
 from bench.bare_claims import claims_per_second
 from bench.options import Options
-from bench.queue_servers import QueueServers, on_postgres, on_sqlite
-from bench.queue_stock import Size, Stock
+from bench.queue import stock as queue_stock
+from bench.queue.servers import QueueServers, on_postgres, on_sqlite
+from bench.queue.stock import Size, Stock
 from bench.rows import Row, Side
 from bench.servers import ask_module
 from models.session import Database
@@ -56,7 +56,7 @@ class Bench:
         """Figures of the load, and seconds of processor time by process meanwhile, the load's own included."""
         before = self.servers.cpu()
         found = await ask_module(
-            "bench.queue_load", {"kind": kind, "ports": self.servers.ports, "runners": runners, **order}
+            "bench.queue.load", {"kind": kind, "ports": self.servers.ports, "runners": runners, **order}
         )
         spent = {name: after - before[name] for name, after in self.servers.cpu().items()}
         print(f"{self.name}, {kind}: {found} {spent}", file=sys.stderr)

@@ -94,4 +94,4 @@ def _api(settings: Settings, name: str, port: int) -> Child:
 def _ringing(settings: Settings, name: str) -> Child:
     bell = Ready(settings.host, settings.front_port)
     child = next(child for child in stack(settings) if child.name == "api")
-    return replace(child, name=name, argv=(*PYTHON, "bench.queue_worker"), ready=bell)
+    return replace(child, name=name, argv=(*PYTHON, "bench.queue.worker"), ready=bell)

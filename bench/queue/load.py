@@ -1,4 +1,4 @@
-"""The runners that ask for jobs, as a process of its own: `echo '{"kind": ..., ...}' | python -m bench.queue_load`.
+"""The runners that ask for jobs, as a process of its own: `echo '{"kind": ..., ...}' | python -m bench.queue.load`.
 
 The question on standard input has the fields of `Order`, what is written to standard output is figures by name.
 Each runner has a connection of its own to one of the API processes.

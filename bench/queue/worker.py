@@ -1,4 +1,4 @@
-"""Our process with a bell that makes jobs pending: `python -m bench.queue_worker`.
+"""Our process with a bell that makes jobs pending: `python -m bench.queue.worker`.
 
 It is `python -m worker`; who rings sends the ids of created jobs, a line of JSON each, to the port that the front would
 have. They become pending and are told of as an offer of a workflow does it. The answer is a line with the time (unix

@@ -1,0 +1,1 @@
+"""The router of pods: what it costs embedded and as nginx, against asking a pod directly."""
