@@ -34,6 +34,7 @@ NOUNS: Final = (
     "variable",
     "trigger",
     "runner",
+    "pod",
     "import",
     "token",
     "doctor",

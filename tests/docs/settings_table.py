@@ -55,6 +55,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "temporal_address",
         "temporal_namespace",
         "task_queue",
+        "temporal_retention",
         "worker_deployment",
         "worker_build",
         "temporal_access",
@@ -65,6 +66,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Sizes": ("sizes",),
     "How often": ("rates", "refusals"),
     "The front": ("front",),
+    "The directory of pods": ("directory",),
 }
 """Titles, and the fields of `Settings` below them; those that are settings themselves stand for all of theirs."""
 
