@@ -12,8 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.synced
+CORES := $(shell nproc 2>/dev/null || echo 2)
 # A test often waits for a process, a timer or the disk: three workers keep two processors busy.
-WORKERS := $(shell echo $$(( (3 * $$(nproc 2>/dev/null || echo 2) + 1) / 2 )))
+WORKERS := $(shell echo $$(( (3 * $(CORES) + 1) / 2 )))
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
@@ -44,7 +45,7 @@ status: setup ## what of it runs
 check: setup ## style, types, and that imports point down
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy -n $(CORES)
 	$(BIN)/lint-imports
 
 test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed)
@@ -57,7 +58,7 @@ test-quick: setup ## style, imports, and what needs no installation: the domain 
 	$(BIN)/pytest -q -n logical --dist worksteal -m "not slow" tests/domain tests/cases
 
 test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not alone" --durations=40
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone" --durations=40
 	$(BIN)/pytest -m alone --durations=10
 
 coverage: setup ## how much of the domain its own tests and the cases reach, by branch; fails below 98 %

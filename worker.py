@@ -28,23 +28,28 @@ from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
+from activities.temporal_namespace import prepare_namespace
 from activities.temporal_runtime import counting_runtime
-from activities.temporal_worker import make_telling_worker, make_worker, prepare_namespace
+from activities.temporal_worker import make_telling_worker, make_worker
 from api.app import create_app
 from api.exposing import tell_metrics
 from api.listeners import listeners
 from api.services import Services
 from api.startup import close_services, open_services
+from application.installation.identity import identity_given
 from application.pushes.push import finish_abandoned, sweep_repositories
 from domain.errors import Invalid, PerdureError
 from loops.archiver import Archiver
 from loops.artifacts import ArtifactLoop
 from loops.bridges import BridgeLoop
+from loops.cross_pod import CrossPodLoop
 from loops.delivery_starter import Telling
+from loops.directory import DirectoryLoop
 from loops.environments import EnvironmentLoop
 from loops.invariants import InvariantLoop
 from loops.merge_requests import MergeLoop
 from loops.mirrors import MirrorLoop
+from loops.moved_away import MovedAwayLoop
 from loops.pull_requests import PullRequestLoop
 from loops.reconciler import Reconciler
 from loops.relay import Relay
@@ -112,6 +117,10 @@ class Process:
             loops.append(self._environments().run)
             loops += [self._reports().run, self._artifacts().run]
             loops += [BridgeLoop(self._services).run, TickLoop(self._services).run]
+            if self._services.cluster is not None:
+                loops.append(DirectoryLoop(self._services, self._services.cluster).run)
+                loops.append(CrossPodLoop(self._services, self._services.cluster).run)
+                loops.append(self._moved_away().run)
             loops.append(SubscriptionLoop(self._services).run)
             loops += [MirrorLoop(self._services).run, PullRequestLoop(self._services).run]
             loops += [self._retention().run, self._removals().run]
@@ -192,6 +201,10 @@ class Process:
         services = self._services
         return RemovalLoop(services.database, services.repositories, services.notifications, services.clock)
 
+    def _moved_away(self) -> MovedAwayLoop:
+        services = self._services
+        return MovedAwayLoop(services.database, services.repositories, services.clock)
+
     def _archiver(self) -> Archiver:
         services = self._services
         return Archiver(services.database, services.store, services.notifications, lambda: services.queue.is_busy)
@@ -230,9 +243,9 @@ class Process:
         services, settings = self._services, self._settings
         client = await connect(settings, self._temporal_runtime)
         async with services.database.write() as connection:
-            mine = await installations.ensure(connection, settings.pod, settings.pod_number, services.clock())
-        await prepare_namespace(client, mine.installation_id)
-        pipelines = Pipelines(client, settings.task_queue)
+            mine = await installations.ensure(connection, identity_given(settings), services.clock())
+        await prepare_namespace(client, mine.installation_id, settings.temporal_retention)
+        pipelines = Pipelines(client, settings.queue)
         if mine.restored_at is not None:
             await begin_anew(services.database, pipelines)
         services.temporal.connected = services.holders.pipelines = pipelines
@@ -249,7 +262,7 @@ class Process:
             ticks = ScheduleActivities(services.database, services.notifications, services.clock)
             keeper = ScheduleKeeper(
                 services.database,
-                Schedules(client, settings.task_queue),
+                Schedules(client, settings.queue),
                 services.notifications,
                 services.clock,
                 settings.times,
@@ -260,7 +273,7 @@ class Process:
             parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
         services.metrics.temporal_connected.set(1)
-        log.info("joined Temporal", address=settings.temporal, namespace=settings.temporal_namespace)
+        log.info("joined Temporal", address=settings.temporal, namespace=settings.namespace)
         if not parts:
             await asyncio.Event().wait()
         await _first_to_end(parts)

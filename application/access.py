@@ -7,6 +7,7 @@ from application.services import Services
 from auth.permissions import Action, Caller, level_of, require
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.merge_request import own_branch_of
+from domain.pods.directory import BLOCK_BITS
 from domain.projects.protection import Protection
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity
@@ -25,7 +26,8 @@ _CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
 
 def caller_from(row: UserRow, *, token_id: int = 0, scopes: tuple[str, ...] | None = None, address: str = "") -> Caller:
     """The caller that a person is; with the token that they have shown, if any, and where they call from."""
-    return Caller(row.id, row.username, row.is_admin, row.external, token_id, scopes, address)
+    visited = None if row.home_pod is None else row.id >> BLOCK_BITS
+    return Caller(row.id, row.username, row.is_admin, row.external, token_id, scopes, address, visited_pod=visited)
 
 
 def viewer_of(caller: Caller) -> Viewer:
@@ -98,7 +100,9 @@ async def access_to(
     async with services.database.read() as connection:
         row = await projects.find(connection, reference)
         member = await members.level_in_project(connection, 0 if row is None else row.id, caller.user_id)
-        if caller.job_id and not await job_token_access.allows(connection, row, caller.job_project_id):
+        if caller.job_id and not await job_token_access.allows(
+            connection, row, caller.job_project_id, caller.job_groups
+        ):
             caller, member = replace(caller, is_admin=False), 0
         if row is None:
             raise NotFound("Project Not Found")
@@ -108,3 +112,11 @@ async def access_to(
     access = ProjectAccess(row, caller, level, protection, member)
     access.require(least)
     return access
+
+
+async def visible_to(services: Services, user: UserRow, reference: int | str) -> ProjectAccess | None:
+    """A project that somebody may read, for what runs in their name; None for any other."""
+    try:
+        return await access_to(services, caller_from(user), reference)
+    except (NotFound, Forbidden):
+        return None

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from application.configurations.plan_cache import PlanCache
 from application.limits.actions import ActionLimits
+from application.moves.away import Leaving
+from application.pods.cluster import Cluster
 from auth.encryption import Sealer
 from auth.job_token import JobTokens
 from auth.key_ring import KeyRing
@@ -49,6 +51,8 @@ class Services:
     job_tokens: JobTokens
     compilers: Executor
     limits: ActionLimits
+    cluster: Cluster | None = None
+    leaving: Leaving | None = None
     passwords: Passwords = field(default_factory=Passwords)
     temporal: TemporalLink = field(default_factory=TemporalLink)
     plans: PlanCache = field(default_factory=PlanCache)

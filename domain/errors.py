@@ -8,6 +8,7 @@ PerdureError
 ├── Refused              the state does not permit it
 │   ├── ForbiddenTransition
 │   ├── NotAllowed       this is not done with a thing in such a state
+│   ├── Taken            a name that may be there once is somebody's; carries whether it is the caller's own
 │   └── Unmergeable      what shall be merged does not go together
 ├── Invalid              the input is wrong; says what and where
 │   ├── FieldsInvalid    fields of a thing that is to be stored are wrong; carries the faults of each
@@ -67,12 +68,29 @@ class NotAllowed(Refused):
     """This is not done with a thing in such a state, whoever asks."""
 
 
+class Taken(Refused):
+    """A name that there may be once in a cluster is somebody's; `own`: the caller's, by another claim."""
+
+    def __init__(self, own: bool) -> None:
+        """Say no more than that: whose it is concerns nobody else."""
+        super().__init__("taken")
+        self.own = own
+
+    def __reduce__(self) -> tuple[type["Taken"], tuple[bool]]:
+        """Come back whole from another process."""
+        return Taken, (self.own,)
+
+
 class Unmergeable(Refused):
     """What shall be merged does not go together, or must not."""
 
 
 class Invalid(PerdureError):
     """Input that is wrong; the text says what, where and what to do."""
+
+
+class PathTaken(Invalid):
+    """A path that something in another pod has, or is about to have."""
 
 
 class FieldsInvalid(Invalid):

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,8 @@ VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 _TOKEN_START: Final = re.compile(r"^(?:glrt-(?:t[123]_)?|glrtr-|t[123]_)")
 _SHORT_TOKEN: Final = 9
+_TABLE: Final = re.compile(r"^(?=[ \t]*\[\[[ \t]*runners[ \t]*\]\])", re.MULTILINE)
+"""Where a `[[runners]]` table begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,14 @@ def add_runner(path: Path, entry: RunnerEntry) -> None:
     table = "".join(f"  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in rows.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     durable.replace(path, f"{text}\n[[runners]]\n{table}".encode())
+
+
+def remove_runners(path: Path, tokens: Collection[str]) -> None:
+    """Take the `[[runners]]` tables with these tokens out of the file; what else is there stays as it is."""
+    head, *tables = _TABLE.split(path.read_text("utf-8"))
+    kept = [table for table, entry in zip(tables, load_config(path).runners, strict=True) if entry.token not in tokens]
+    if len(kept) < len(tables):
+        durable.replace(path, "".join((head, *kept)).encode())
 
 
 def placed(config: FleetConfig, builds_dir: Path | None) -> FleetConfig:

@@ -55,6 +55,15 @@ def reference(target: str, *, index: bool = False, nullable: bool = False, prima
     return Field(foreign_key=target, index=index, nullable=False, primary_key=primary_key, sa_type=BIG)
 
 
+POINTS_TO = "points to"
+"""The `info` of a column by which it names a table like a foreign key does, without being one."""
+
+
+def reference_anywhere(table: str, *, index: bool = False) -> Any:
+    """The id of a row of `table`, which may be one of another pod's database; of our own it is forgotten with it."""
+    return Field(default=None, nullable=True, index=index, sa_type=BIG, sa_column_kwargs={"info": {POINTS_TO: table}})
+
+
 def number(default: int = 0) -> Any:
     """A 64-bit integer."""
     return Field(default=default, nullable=False, sa_type=BIG)

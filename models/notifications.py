@@ -15,6 +15,8 @@ import structlog
 
 OUTBOX: Final = "outbox"
 BRIDGES: Final = "bridges"
+OTHER_PODS: Final = "other-pods"
+"""Something is to be asked of another pod, or told."""
 TRACES: Final = "traces"
 REPORTS: Final = "reports"
 HOOKS: Final = "hooks"

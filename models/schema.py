@@ -14,6 +14,7 @@ import models.tables.badges
 import models.tables.commit_comments
 import models.tables.commit_statuses
 import models.tables.contributions
+import models.tables.cross_pod
 import models.tables.deploy_tokens
 import models.tables.environments
 import models.tables.hooks
@@ -27,6 +28,8 @@ import models.tables.logs
 import models.tables.merge_request_notes
 import models.tables.merge_requests
 import models.tables.mirrors
+import models.tables.moves
+import models.tables.name_claims
 import models.tables.namespaces
 import models.tables.outbox
 import models.tables.pipelines
@@ -43,6 +46,7 @@ import models.tables.sharing
 import models.tables.ssh_keys
 import models.tables.subscriptions
 import models.tables.triggers
-import models.tables.variables  # noqa: F401
+import models.tables.variables
+import models.tables.visits  # noqa: F401
 
 METADATA: Final = SQLModel.metadata

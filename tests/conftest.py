@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from models.session import Database
 from rigs.postgres import DRIVER
@@ -25,8 +26,15 @@ from tests.postgres import postgres_server
 
 pytest_plugins = ["tests.loop_watch"]
 
+_TAKE_LONG = tuple(f"tests/{name}/" for name in ("oracle", "faults", "e2e", "production", "fuzz", "permissions"))
+"""Folders with tests that take a minute and more."""
+
 # Without it a traceback is drawn with all local variables, which takes minutes where one of them is the application.
 structlog.configure(processors=[structlog.processors.format_exc_info, structlog.dev.ConsoleRenderer(colors=False)])
+
+# It says that the machine is busy, not that a property does not hold.
+settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 def _interrupt(*_: object) -> None:
@@ -38,8 +46,12 @@ signal.signal(signal.SIGTERM, _interrupt)  # a run that is ended from outside st
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of doors run on one kind of database each, and on the other one in the slow suite."""
+    """Tests of doors run on one kind of database each, on the other one in the slow suite; what takes long comes first.
+
+    Else the last files have one processor to themselves while others have nothing to do.
+    """
     mark_the_others(items)
+    items.sort(key=lambda item: not item.nodeid.startswith(_TAKE_LONG))
 
 
 def pytest_configure() -> None:

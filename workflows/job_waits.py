@@ -50,11 +50,6 @@ class JobWaits:
         return len(self._own) + len(self._rooms)
 
     @property
-    def room_names(self) -> tuple[str, ...]:
-        """The rooms that hold jobs of this pipeline now."""
-        return tuple(sorted(set(self._rooms.values())))
-
-    @property
     def free(self) -> int:
         """How many more jobs the workflow can wait for itself."""
         return OWN_JOBS - len(self._own)

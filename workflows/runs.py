@@ -24,6 +24,9 @@ PAGE: Final = 1_000
 """Temporal gives no more workflows at once."""
 RPC: Final = timedelta(seconds=5)
 
+MOVED: Final = "Its organisation has moved to another pod."
+"""Why workflows are ended that nobody ended by hand: should the organisation come back, they are begun anew."""
+
 _OPEN_PIPELINES: Final = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running"'
 _ENDED: Final = ", ".join(f'"{status}"' for status in sorted(UNSUCCESSFUL))
 _AT_WORK: Final = f"{_OPEN_PIPELINES} AND ({STATUS.name} IS NULL OR {STATUS.name} NOT IN ({_ENDED}))"
@@ -113,6 +116,10 @@ class Runs:
             token = page.next_page_token
             if not token:
                 return ended
+
+    async def end(self, workflow_name: str, reason: str) -> bool:
+        """Terminate a workflow by its id; whether it ran."""
+        return await self._end(WorkflowExecution(workflow_id=workflow_name), reason)
 
     async def _end(self, execution: WorkflowExecution, reason: str) -> bool:
         request = TerminateWorkflowExecutionRequest(

@@ -2,7 +2,7 @@
 
 from application.runners.tokens import IssuedToken
 from application.services import Services
-from auth.runner_token import registration_token
+from auth.routable_token import registration_token
 from auth.secret_token import digest
 from models.repositories.runners import registration_tokens
 from models.repositories.runners.registration_tokens import RunnerScope

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.services import Services
-from auth.runner_token import runner_token
-from auth.secret_token import RANDOM_FIRST, RUNNER, RUNNER_BY_REGISTRATION, digest
+from auth.routable_token import runner_token
+from auth.secret_token import RANDOM_FIRST, digest
 from domain.errors import Forbidden
 from domain.moments import moment
+from domain.pods.token_prefixes import RUNNER, RUNNER_BY_REGISTRATION
 from domain.runners.matching import RunnerType
 from models.notifications import RUNNERS
 from models.repositories import database_time

@@ -1,4 +1,4 @@
-"""Removing rows with all that belongs to them, found by the foreign keys of all tables.
+"""Removing rows with all that belongs to them, found by the foreign keys of all tables, and what is like them.
 
 Whatever cannot be without a row that goes, goes with it; whatever only points to one forgets it. A new table needs
 nothing here.
@@ -6,9 +6,11 @@ nothing here.
 
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Table, delete, select, update
+from sqlalchemy import Column, ColumnElement, Table, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
+
+from models.columns import POINTS_TO
 
 Rules: TypeAlias = dict[str, ColumnElement[bool]]
 """By table: which of its rows go."""
@@ -27,7 +29,7 @@ def rules_of(root: Table, which: ColumnElement[bool], owned_by: str = "", value:
             rules[table.name] = table.c[owned_by] == value
             continue
         for column in table.c:
-            target = next(iter(column.foreign_keys)).column.table if column.foreign_keys else None
+            target = _target(column)
             if target is not None and not column.nullable and target.name in rules:
                 rules[table.name] = column.in_(select(target.c.id).where(rules[target.name]))
                 break
@@ -37,8 +39,7 @@ def rules_of(root: Table, which: ColumnElement[bool], owned_by: str = "", value:
 async def remove(connection: AsyncConnection, rules: Rules, owned_by: str = "") -> None:
     """Remove the rows; those that stay forget them."""
     for table in SQLModel.metadata.sorted_tables:
-        for column in _optional_references(table, rules, owned_by):
-            target = next(iter(column.foreign_keys)).column.table
+        for column, target in _optional_references(table, rules, owned_by):
             gone = select(target.c.id).where(rules[target.name])
             await connection.execute(update(table).where(column.in_(gone)).values({column.name: None}))
     for table in reversed(SQLModel.metadata.sorted_tables):
@@ -46,12 +47,15 @@ async def remove(connection: AsyncConnection, rules: Rules, owned_by: str = "") 
             await connection.execute(delete(table).where(rules[table.name]))
 
 
-def _optional_references(table: Table, rules: Rules, owned_by: str) -> list[Any]:
-    """Columns of a table that may point to rows that go, but need not."""
-    return [
-        column
-        for column in table.c
-        if column.nullable
-        and column.name != owned_by
-        and any(key.column.table.name in rules for key in column.foreign_keys)
-    ]
+def _optional_references(table: Table, rules: Rules, owned_by: str) -> list[tuple[Any, Table]]:
+    """Columns of a table that may point to rows that go, but need not; each with the table of those."""
+    targets = [(column, _target(column)) for column in table.c if column.nullable and column.name != owned_by]
+    return [(column, target) for column, target in targets if target is not None and target.name in rules]
+
+
+def _target(column: Column[Any]) -> Table | None:
+    """The table that a column points to; None for one that does not."""
+    if column.foreign_keys:
+        return next(iter(column.foreign_keys)).column.table
+    named = column.info.get(POINTS_TO)
+    return SQLModel.metadata.tables[named] if named else None

@@ -48,6 +48,11 @@ async def to_delete(connection: AsyncConnection, limit: int) -> Sequence[str]:
     return (await connection.execute(statement)).scalars().all()
 
 
+async def doomed_keys(connection: AsyncConnection) -> set[str]:
+    """Keys of all objects that are to be deleted."""
+    return set((await connection.execute(select(unused.c.object_key).where(unused.c.doomed))).scalars())
+
+
 async def doom_abandoned(connection: AsyncConnection) -> int:
     """Let uploads go that nobody can still be making; how many."""
     oldest = await database_time.moment(connection) - MAX_UPLOAD

@@ -6,6 +6,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.pods.claims import ClaimKind
+from models.repositories.installation import name_claims
 from models.repositories.namespaces import namespaces
 from models.repositories.namespaces.namespaces import namespace, project, runner
 from models.repositories.projects import project_removal
@@ -46,5 +48,7 @@ async def remove_empty(connection: AsyncConnection) -> int:
         for runner_id in (await connection.execute(select(runner.c.id).where(of_group))).scalars().all():
             await runners.remove(connection, runner_id)
         await namespaces.remove(connection, row)
+        if row.parent_id is None and row.kind != "user":
+            await name_claims.drop_name(connection, ClaimKind.PATH, row.full_path.lower())
         count += 1
     return count

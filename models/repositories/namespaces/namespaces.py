@@ -102,6 +102,13 @@ async def find(connection: AsyncConnection, *, path: str | None = None, key: int
     return first_of(NamespaceRow, await connection.execute(statement))
 
 
+async def find_top(connection: AsyncConnection, path: str) -> NamespaceRow | None:
+    """The group at the top with this path, in any case; None for a person's own namespace, or one that is removed."""
+    rule = (func.lower(namespace.c.full_path) == path.lower()) & (namespace.c.kind == "group")
+    statement = select(namespace).where(rule, namespace.c.parent_id.is_(None), namespace.c.removal_asked_at.is_(None))
+    return first_of(NamespaceRow, await connection.execute(statement))
+
+
 async def own_of(connection: AsyncConnection, user_ids: Iterable[int]) -> dict[int, int]:
     """The ids of people's own namespaces by the ids of those who have one."""
     statement = select(namespace.c.owner_id, namespace.c.id).where(

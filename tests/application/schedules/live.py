@@ -14,7 +14,8 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.temporal_client import connect
-from activities.temporal_worker import make_worker, prepare_namespace
+from activities.temporal_namespace import prepare_namespace
+from activities.temporal_worker import make_worker
 from loops.schedule_ticks import TickLoop
 from loops.schedules import ScheduleKeeper
 from tests.api.v4.site import Site, open_site
@@ -82,7 +83,7 @@ async def live(folder: Path, address: str) -> AsyncIterator[Live]:
         client = await connect(settings)
         await prepare_namespace(client, "tests")
         async with _working(site, client, settings) as here:
-            temporal = Schedules(client, settings.task_queue)
+            temporal = Schedules(client, settings.queue)
             services = site.services
             keeper = ScheduleKeeper(services.database, temporal, services.notifications, services.clock, settings.times)
             yield Live(here, client, temporal, keeper)
