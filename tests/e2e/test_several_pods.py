@@ -184,6 +184,23 @@ async def _check_histories(pod: Pod, pipeline_id: int) -> None:
     assert {found >> BLOCK_BITS for found in ids} == {pod.settings.pod_number}
 
 
+async def test_the_web_ui_of_temporal_lists_the_namespaces(stack: Stack) -> None:
+    """By the address that its page of namespaces reads."""
+    page = f"http://127.0.0.1:{stack.settings.temporal_ui_port}/api/v1/namespaces"
+    async with httpx.AsyncClient(trust_env=False) as client:
+        response = await client.get(page, params={"pageSize": 100})
+    found = {told["namespaceInfo"]["name"] for told in response.json()["namespaces"]}
+    assert found - {"temporal-system"} == set(PODS)
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_the_demo_succeeds_in_each_pod(name: str, stack: Stack) -> None:
+    """While all of them run; it leaves them running, since it has not started them."""
+    document = json.loads(stack.command("--pod", name, "demo", "--exit", "--json"))
+    assert document["status"] == "success"
+    assert json.loads(stack.command("status", "--json"))["running"]
+
+
 async def test_a_person_signs_in_at_their_own_pod_by_the_one_address(pods: list[Pod]) -> None:
     for pod in pods:
         known = json.loads((pod.settings.home / "credentials.json").read_text())
