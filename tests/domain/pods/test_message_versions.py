@@ -73,7 +73,7 @@ def test_every_kind_of_message_has_one_of_before() -> None:
 @pytest.mark.parametrize("name", sorted(BEFORE))
 def test_a_pod_of_before_is_understood_and_understands(name: str) -> None:
     """What it says is read without a fault, and what is written now has all that it wants, in the same form."""
-    kind = TypeAdapter(KINDS[name])
+    kind: TypeAdapter[Any] = TypeAdapter(KINDS[name])
     now = json.loads(kind.dump_json(read(name, BEFORE[name])))
     assert list(missing(BEFORE[name], now)) == []
 
