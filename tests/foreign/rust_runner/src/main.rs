@@ -10,7 +10,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use futures::io::Cursor;
-use gitlab_runner::job::Job;
+use gitlab_runner::artifact::Artifact;
+use gitlab_runner::job::{Dependency, Job};
 use gitlab_runner::{
     CancellableJobHandler, GitlabLayer, JobResult, Phase, RunnerBuilder, UploadableFile, outputln,
 };
@@ -23,6 +24,8 @@ use url::Url;
 
 const AT_ONCE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(300);
+const OPENED: usize = 20;
+const TORN: &str = "Failed to parse zip file";
 const MASKED: &str = "[MASKED]";
 const FETCH: &str = "git init -q . && git fetch -q --depth 1 \"$CI_REPOSITORY_URL\" \"$CI_COMMIT_SHA\" \
                      && git checkout -q FETCH_HEAD";
@@ -44,6 +47,19 @@ impl UploadableFile for Product {
     async fn get_data(&self) -> Result<Self::Data<'_>, ()> {
         std::fs::read(&self.path).map(Cursor::new).map_err(|_| ())
     }
+}
+
+/// The artifacts of a dependency. The crate (0.3.2) opens the file of a large archive before the last bytes of it are
+/// written: what it has fetched is opened again then, and nothing is fetched twice.
+async fn archive(dependency: &Dependency<'_>) -> Result<Option<Artifact>, ()> {
+    for _ in 1..OPENED {
+        match dependency.download().await {
+            Err(error) if error.to_string().starts_with(TORN) => tokio::time::sleep(PAUSE).await,
+            fetched => return fetched.map_err(|error| outputln!("{error}")),
+        }
+    }
+    let fetched = dependency.download().await;
+    fetched.map_err(|error| outputln!("{error}"))
 }
 
 struct Shell {
@@ -70,11 +86,9 @@ impl Shell {
         shell.bash(FETCH, &CancellationToken::new()).await?;
         for dependency in shell.job.dependencies() {
             outputln!("unpacking the artifacts of {}", dependency.name());
-            let archive = dependency
-                .download()
-                .await
-                .map_err(|error| outputln!("{error}"))?;
-            let Some(mut archive) = archive else { continue };
+            let Some(mut archive) = archive(&dependency).await? else {
+                continue;
+            };
             for index in 0..archive.len() {
                 let mut file = archive.by_index(index).ok_or(())?;
                 let target = shell.folder.join(file.path().ok_or(())?);
