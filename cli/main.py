@@ -4,13 +4,13 @@ import contextlib
 import importlib
 import os
 import sys
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cli.exit_codes import ExitCode, exit_code
 from cli.lazy_group import Lazy, LazyGroup
+from cli.named_pod import named_pod
 from domain.errors import Invalid, NotFound, PerdureError
 
 if TYPE_CHECKING:
@@ -81,9 +81,6 @@ NAME: Final = "perdure"
 QUICK = frozenset({"lint", "plan"})
 """Commands of LAZY that are called without Typer where the command line permits it."""
 
-_pod_asked: Final = ContextVar("pod", default="")
-"""What stands behind `--pod`."""
-
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -119,7 +116,7 @@ def options(
     ] = "",
 ) -> None:
     """Take the options that stand before the command."""
-    _pod_asked.set(pod)
+    named_pod.set(pod)
 
 
 @app.command()
@@ -194,7 +191,7 @@ def read_settings(*, of_home: bool = False) -> "Settings":
         prefix = prefixes.get(error.title, "PERDURE_")
         faults = [f"{prefix}{fault['loc'][0]}".upper() + f": {fault['msg']}" for fault in error.errors()]
         raise Invalid("A setting is wrong. " + "; ".join(faults)) from error
-    name = _pod_asked.get()
+    name = named_pod.get()
     return settings if of_home or name in {"", settings.pod} else _of_pod(settings, name)
 
 

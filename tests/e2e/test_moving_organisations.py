@@ -25,7 +25,7 @@ from domain.pods.moving import Move
 from pods.embedded_pods import all_settings
 from settings import Settings
 from tests.e2e.organisation import JOBS, Organisation, Person, all_of, found_organisation
-from tests.faults.stack import Stack, running
+from tests.faults.stack import PATIENT, Stack, running
 from tests.foreign import organisation as foreign
 from tests.project import Project
 from tests.waiting import eventually
@@ -42,7 +42,7 @@ FOREIGN: Final = 6
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running(tmp_path_factory.mktemp("moves") / "home", None, "--pods", "3") as started:
+    with running(tmp_path_factory.mktemp("moves") / "home", PATIENT, "--pods", "3") as started:
         yield started
 
 

@@ -36,6 +36,9 @@ SHORT: Final = {
 }
 """The time limits of the product, shortened: a test waits for each of them."""
 
+PATIENT: Final = {"PERDURE_RUNNER_UNRESPONSIVE": "90", "PERDURE_RUNNER_LOST": "180"}
+"""As long as for users: a busy machine answers some calls of a job after more than ten seconds."""
+
 SERVERS: Final = ("supervisor", "front", "temporal", "api")
 
 
