@@ -8,6 +8,8 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.routes import RouteList
 from api.runner.payloads.id_tokens import CLAIMS
+from auth.key_certificates import published
+from auth.key_ring import KeyRing
 
 router = RouteList()
 
@@ -34,6 +36,12 @@ async def configuration(services: ServicesDep) -> JSONResponse:
 @router.get(_KEYS)
 @router.get("/-/jwks")
 async def keys(services: ServicesDep) -> JSONResponse:
-    """Every public key whose tokens are good, and the one that will sign next."""
-    held = await asyncio.to_thread(services.identity_keys.held)  # the first use makes a key, which takes a while
-    return JSONResponse({"keys": [each.key.public_document() for each in held]}, headers=_MAY_BE_KEPT)
+    """Every public key whose tokens are good, and the one that will sign next, each with a certificate (`x5c`)."""
+    found = await asyncio.to_thread(
+        _published, services.identity_keys
+    )  # the first use makes a key, which takes a while
+    return JSONResponse({"keys": found}, headers=_MAY_BE_KEPT)
+
+
+def _published(ring: KeyRing) -> list[dict[str, Any]]:
+    return [published(held.key) for held in ring.held()]

@@ -2,17 +2,23 @@
 
 import json
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from auth.key_certificates import certificate, certificate_in
 from auth.key_ring import Held, KeyRing, Purpose, open_ring
-from auth.registry_token import certificate
+from cli.client import Api
 from cli.main import JsonOption, read_settings
-from domain.errors import Refused
+from domain.errors import Refused, Unavailable
+
+PUBLISHED: Final = "/-/jwks"
+"""Where a server tells the identity keys: a router those of all pods."""
 
 app = typer.Typer(help="List and rotate the keys that sign tokens.", no_args_is_help=True)
 
@@ -63,10 +69,39 @@ def rotate(
 
 
 @app.command()
-def certificates() -> None:
+def certificates(
+    of_all: Annotated[
+        bool, typer.Option("--all", help="Those of all pods, as the router at PERDURE_EXTERNAL_URL tells them.")
+    ] = False,
+) -> None:
     """Print the certificates of the identity keys: the `rootcertbundle` of a container registry."""
-    for held in open_ring(read_settings(), Purpose.IDENTITY).held():
-        typer.echo(certificate(held.key).public_bytes(Encoding.PEM).decode(), nl=False)
+    settings = read_settings()
+    if of_all:
+        found = _of_all_pods(settings.url)
+    else:
+        found = [certificate(held.key) for held in open_ring(settings, Purpose.IDENTITY).held()]
+    # Before the first is printed all are there: a registry with a part of them would refuse what the others sign.
+    typer.echo("".join(one.public_bytes(Encoding.PEM).decode() for one in found), nl=False)
+
+
+def _of_all_pods(url: str) -> list[x509.Certificate]:
+    """Raises `Unavailable` if a pod does not tell them, and has not told its router before."""
+    place = f"{url}{PUBLISHED}"
+    with closing(Api(url)) as server:
+        document = server.get(place)
+    keys = document.get("keys") if isinstance(document, dict) else None
+    if not keys:
+        raise Unavailable(f"{place} tells no keys; is PERDURE_EXTERNAL_URL the address of the router?")
+    found = []
+    for key in keys:
+        told = certificate_in(key)
+        if told is None:
+            raise Unavailable(
+                f"Key {key.get('kid')} has no certificate at {place}: its pod is away, or of an older version. "
+                "Try again when all pods answer, or let that pod print its own (`perdure keys certificates`)."
+            )
+        found.append(told)
+    return found
 
 
 def _rows(purpose: Purpose, ring: KeyRing) -> list[KeyRow]:

@@ -1,5 +1,6 @@
 """Images of jobs: pushed and pulled by skopeo, kept by Debian's docker-registry, permitted by our tokens."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from auth.registry_token import certificate
+from auth.key_certificates import certificate
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
 from rigs.ports import free_port
 from tests.api.v4.site import Site, open_site, serving
+from tests.cli.running import run
 from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
+from tests.pods.two_pods import two_pods
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +116,28 @@ async def test_people_use_images_as_their_level_permits_and_strangers_only_publi
     assert [await pull(f"rep:{reporter.token}"), await pull("rep:glpat-wrong") != 0, await pull() != 0] == [0, 1, 1]
     await images.site.set_project(visibility="public")
     assert await pull() == 0
+
+
+async def test_one_registry_keeps_the_images_of_all_pods(
+    tmp_path: Path, migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs of each pod sign in at the router, and the registry believes what the command prints."""
+    skopeo, address = Skopeo(tmp_path), local_address(free_port())
+    image, bundle = oci_image(tmp_path / "image", "hello\n"), tmp_path / "bundle.pem"
+    async with two_pods(tmp_path, migrated_file, registry_url=address) as cluster:
+        monkeypatch.setenv("PERDURE_HOME", str(tmp_path))
+        monkeypatch.setenv("PERDURE_EXTERNAL_URL", cluster.url)
+        printed = await asyncio.to_thread(run, "keys", "certificates", "--all")
+        bundle.write_text(printed.out)
+        async with registry(tmp_path, address, cluster.url, bundle):
+            for site in cluster.sites.values():
+                await site.world.pipeline(CONFIG)
+                job = await site.world.job()
+                target = f"docker://{address}/{await site.path()}:latest"
+                creds = f"gitlab-ci-token:{job['token']}"
+                code, said = await skopeo.copy(f"oci:{image}:latest", target, push=creds)
+                assert code == 0, said
+                code, said = await skopeo.copy(
+                    target, f"oci:{tmp_path / site.services.settings.pod}-copy:latest", pull=creds
+                )
+                assert code == 0, said

@@ -1,93 +1,29 @@
-"""Two pods behind one address: real servers, real connections, and a client that knows of neither.
+"""Two pods behind one address, and a client that knows of neither: the embedded router, and nginx in front of it."""
 
-All of it with the embedded router, and with nginx in front of it.
-"""
-
-import json
-import shutil
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from cryptography import x509
 
-from domain.pods.directory import Directory, Pod
-from domain.pods.directory_document import document_of
+from auth.key_certificates import certificate
 from domain.pods.routable_token import Route, spelled
 from domain.pods.token_prefixes import RUNNER
-from pods.front import routing
 from pods.router import field_in
-from rigs.ports import LOCAL, free_port
-from settings import Settings
-from tests.api.v4.site import Site, open_site, serving
-from tests.deploy.front import Pods, front
-from tests.pods.upstreams import front_settings
+from tests.api.v4.site import serving
+from tests.cli.running import run
+from tests.pods.two_pods import Cluster, call, two_pods
 from tests.waiting import eventually
-
-PODS = {"default": 0, "seven": 7}
-
-
-@dataclass
-class Cluster:
-    """Pods with a runner, a person's token and an organisation each, and the address of the router."""
-
-    url: str = ""
-    sites: dict[int, Site] = field(default_factory=dict)
-    runners: dict[int, str] = field(default_factory=dict)
-    tokens: dict[int, str] = field(default_factory=dict)
-    servers: dict[int, AsyncExitStack] = field(default_factory=dict)
-
-    async def fill(self, number: int) -> None:
-        """Give a pod what is asked for here."""
-        async with self.sites[number].client(self.sites[number].root) as client:
-            runner = await client.post("/api/v4/user/runners", json={"runner_type": "instance_type"})
-            token = await client.post("/api/v4/user/personal_access_tokens", json={"name": "t", "scopes": ["api"]})
-        self.runners[number], self.tokens[number] = runner.json()["token"], token.json()["token"]
 
 
 @pytest.fixture(params=["embedded", "nginx"])
 async def cluster(tmp_path: Path, migrated_file: Path, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
     """Two pods that serve, and their router."""
-    made = Cluster()
-    async with AsyncExitStack() as stack:
-        for name, number in PODS.items():
-            home = tmp_path / name
-            home.mkdir()
-            shutil.copy(migrated_file, home / "perdure.db")
-            site = open_site(home, f"sqlite:///{home / 'perdure.db'}", pod=name, pod_number=number)
-            made.sites[number] = await stack.enter_async_context(site)
-            await made.fill(number)
-            made.servers[number] = await stack.enter_async_context(AsyncExitStack())
-            await made.servers[number].enter_async_context(serving(made.sites[number]))
-        pods = tuple(
-            Pod(number, name, f"{LOCAL}:{made.sites[number].services.settings.api_port}")
-            for name, number in PODS.items()
-        )
-        organisations = {(await site.path()).partition("/")[0]: number for number, site in made.sites.items()}
-        settings: Settings = front_settings(probe_every=0.02, decisions_port=free_port(), behind=LOCAL)
-        directory = Directory(1, pods, organisations)
-        await stack.enter_async_context(routing(settings, directory))
-        made.url = settings.url
-        if request.param == "nginx":
-            made.url = await stack.enter_async_context(_nginx(tmp_path, directory, settings))
+    async with two_pods(tmp_path, migrated_file, behind_nginx=request.param == "nginx") as made:
         yield made
-
-
-def _nginx(folder: Path, directory: Directory, settings: Settings) -> AbstractAsyncContextManager[str]:
-    file = folder / "pods.json"
-    file.write_text(json.dumps(document_of(directory)))
-    router, decisions = f"{LOCAL}:{settings.front_port}", f"{LOCAL}:{settings.front.decisions_port}"
-    return front(folder / "nginx", pods=Pods(file, router, decisions))
-
-
-async def call(cluster: Cluster, method: str, path: str, **options: Any) -> tuple[int, Any]:
-    """Status and document of a call through the router."""
-    async with aiohttp.ClientSession() as client, client.request(method, cluster.url + path, **options) as response:
-        text = await response.text()
-        return response.status, json.loads(text) if text.startswith(("{", "[")) else text
 
 
 async def test_each_request_reaches_its_pod(cluster: Cluster) -> None:
@@ -133,6 +69,19 @@ async def test_the_keys_of_all_pods_are_one_document(cluster: Cluster) -> None:
         assert await call(cluster, "GET", path) == (200, {"keys": own})
     await cluster.servers[7].aclose()
     assert await call(cluster, "GET", "/-/jwks") == (200, {"keys": own}), "what a pod signed is still good"
+
+
+async def test_a_registry_gets_the_certificates_of_all_pods(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERDURE_HOME", str(tmp_path))
+    monkeypatch.setenv("PERDURE_EXTERNAL_URL", cluster.url)
+    printed = await asyncio.to_thread(run, "keys", "certificates", "--all")
+    assert printed.code == 0, printed.err
+    found = x509.load_pem_x509_certificates(printed.out.encode())
+    rings = [site.services.identity_keys for site in cluster.sites.values()]
+    assert found == [certificate(held.key) for ring in rings for held in ring.held()]
+    assert len(found) >= 2
 
 
 async def test_a_pod_that_is_away_is_felt_by_nobody_else(cluster: Cluster) -> None:

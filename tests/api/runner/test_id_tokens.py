@@ -141,7 +141,7 @@ async def test_keys_are_listed_before_they_sign_and_only_their_public_half(site:
         pages = [(await client.get(path)).json() for path in ("/oauth/discovery/keys", "/-/jwks")]
     assert pages[0] == pages[1]
     assert [key["kid"] for key in pages[0]["keys"]] == [old, new]
-    assert all(key.keys() == {"kty", "n", "e", "kid", "use", "alg"} for key in pages[0]["keys"])
+    assert all(key.keys() == {"kty", "n", "e", "kid", "use", "alg", "x5c"} for key in pages[0]["keys"])
     assert ring.signer().kid == old
 
 

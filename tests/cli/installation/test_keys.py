@@ -1,9 +1,12 @@
 """`perdure keys`."""
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 from cryptography import x509
 
 from auth.key_ring import Purpose, open_ring
@@ -11,6 +14,7 @@ from auth.keys import Algorithm, SigningKey
 from cli.main import read_settings
 from tests.auth.test_keys import pem
 from tests.cli.running import run
+from tests.deploy.front import api
 
 
 @pytest.fixture
@@ -52,6 +56,27 @@ def test_the_certificates_are_those_of_the_identity_keys_and_always_the_same(hom
     ring = open_ring(read_settings(), Purpose.IDENTITY)
     assert [one.public_key() for one in found] == [held.key.public for held in ring.held()]
     assert run("keys", "certificates").out == text
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"keys": [{"kty": "RSA", "kid": "k1"}]}, "Key k1 has no certificate"),
+        ({"keys": [{"kty": "RSA", "kid": "k1", "x5c": ["bm9uZQ=="]}]}, "Key k1 has no certificate"),
+        ({"message": "hello"}, "tells no keys; is PERDURE_EXTERNAL_URL the address of the router?"),
+    ],
+)
+async def test_a_part_of_the_certificates_is_not_printed(
+    document: dict[str, Any], said: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def tell(_: web.Request) -> web.Response:
+        return web.json_response(document)
+
+    async with api(tell) as address:
+        monkeypatch.setenv("PERDURE_EXTERNAL_URL", f"http://{address}")
+        ran = await asyncio.to_thread(run, "keys", "certificates", "--all")
+    assert (ran.code, ran.out) == (5, "")
+    assert said in ran.err
 
 
 def test_keys_of_the_settings_are_changed_in_the_settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
