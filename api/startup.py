@@ -65,7 +65,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     identity_keys = open_ring(settings, Purpose.IDENTITY)
     cluster = await join(settings, key, identity_keys) if settings.api_role != "worker" else None
     runners = KnownRunners(database, notifications)
-    metrics = ServerMetrics(settings.api_role)
+    metrics = ServerMetrics(settings.api_role, settings.pod)
     services = Services(
         settings=settings,
         database=database,

@@ -175,7 +175,7 @@ GIT_DURATION = histogram(
 GIT_BYTES = counter("perdure_git_sent_bytes_total", By.API, "Bytes that git answered", "service")
 
 # The process
-BUILD = gauge("perdure_build_info", By.EVERY, "Always 1; its labels say what runs", "version", "role")
+BUILD = gauge("perdure_build_info", By.EVERY, "Always 1; its labels say what runs", "version", "role", "pod")
 LOOP_LAG = histogram(
     "perdure_event_loop_lag_seconds",
     By.EVERY,

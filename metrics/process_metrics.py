@@ -18,13 +18,13 @@ LOOK_EVERY: Final = 1.0
 class ProcessMetrics:
     """A registry, and what needs nothing but the process."""
 
-    def __init__(self, role: str) -> None:
-        """`role` is what the process does: `all`, `api`, `worker`, `front` or `directory`."""
+    def __init__(self, role: str, pod: str = "") -> None:
+        """`role` is what the process does: `all`, `api`, `worker`, `front` or `directory`; `pod`: whose it is alone."""
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        names.BUILD.gauge(self.registry).labels(installed_version(), role).set(1)
+        names.BUILD.gauge(self.registry).labels(installed_version(), role, pod).set(1)
         self._lag = names.LOOP_LAG.histogram(self.registry)
 
     def sampled(self, definitions: Iterable[Definition], read: ReadNow) -> None:

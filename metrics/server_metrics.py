@@ -21,9 +21,9 @@ _MAX_RULES: Final = 60
 class ServerMetrics(ProcessMetrics):
     """The metrics of one process under the names of `metrics.names`; what it has no part in stays at zero."""
 
-    def __init__(self, role: str = "all") -> None:
-        """`role` is `all`, `api` or `worker`."""
-        super().__init__(role)
+    def __init__(self, role: str = "all", pod: str = "") -> None:
+        """`role` is `all`, `api` or `worker`; `pod` is the name of its pod."""
+        super().__init__(role, pod)
         self.tag_sets = BoundedLabel(MAX_TAG_SETS)
         self.sources = BoundedLabel(_MAX_SOURCES)
         self._reasons = BoundedLabel(_MAX_REASONS)

@@ -17,5 +17,5 @@ def test_a_tree_that_is_not_installed_starts_all_the_same(monkeypatch: pytest.Mo
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(process_metrics, "version", version)
-    found = Scrape(generate_latest(ProcessMetrics("api").registry).decode())
-    assert found.labels(names.BUILD) == [{"version": "unknown", "role": "api"}]
+    found = Scrape(generate_latest(ProcessMetrics("api", "seven").registry).decode())
+    assert found.labels(names.BUILD) == [{"version": "unknown", "role": "api", "pod": "seven"}]
