@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, literal, or_, select
+from sqlalchemy import ColumnElement, Select, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import COMPLETE
@@ -101,10 +101,3 @@ def _across(mine: Select[Any]) -> Select[str, int]:
         job.c.project_id.in_(mine) != pipeline.c.project_id.in_(mine),
         or_(job.c.status.not_in(ends), pipeline.c.status.not_in(ends)),
     )
-
-
-async def count_running(connection: AsyncConnection, organisation_id: int) -> int:
-    """How many jobs of the organisation runners hold."""
-    statement = select(func.count()).select_from(lease.join(job, job.c.id == lease.c.job_id))
-    mine = select(project.c.id).where(project.c.organisation_id == organisation_id)
-    return int((await connection.execute(statement.where(job.c.project_id.in_(mine)))).scalar_one())
