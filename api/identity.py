@@ -37,9 +37,8 @@ async def configuration(services: ServicesDep) -> JSONResponse:
 @router.get("/-/jwks")
 async def keys(services: ServicesDep) -> JSONResponse:
     """Every public key whose tokens are good, and the one that will sign next, each with a certificate (`x5c`)."""
-    found = await asyncio.to_thread(
-        _published, services.identity_keys
-    )  # the first use makes a key, which takes a while
+    # The first use makes a key, which takes a while.
+    found = await asyncio.to_thread(_published, services.identity_keys)
     return JSONResponse({"keys": found}, headers=_MAY_BE_KEPT)
 
 

@@ -13,6 +13,7 @@ from yarl import URL
 from rigs.ports import free_port
 from settings import FrontLimits
 from tests.deploy.front import api, cutting_api, front
+from tests.deploy.streamed_upload import StreamedUpload
 from tests.git.serving import git
 
 WITHIN = 15.0
@@ -156,27 +157,13 @@ async def test_doubled_and_trailing_slashes_are_not_redirected(tmp_path: Path, c
 
 async def test_an_upload_streams(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     """The API has the first piece of an artifact before the runner sends the second."""
-    arrived = asyncio.Event()
-
-    async def receive(request: web.Request) -> web.Response:
-        size = 0
-        async for piece in request.content.iter_any():
-            size += len(piece)
-            arrived.set()
-        return web.json_response({"size": size}, status=201)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"a" * 70_000
-        await arrived.wait()
-        for _ in range(80):
-            yield b"b" * 100_000
-
+    upload = StreamedUpload()
     async with (
-        api(receive) as upstream,
+        api(upload.receive) as upstream,
         front(tmp_path, upstream) as address,
-        client.post(f"{address}/api/v4/jobs/7/artifacts", data=pieces()) as response,
+        client.post(f"{address}/api/v4/jobs/7/artifacts", data=upload.pieces()) as response,
     ):
-        assert (response.status, await response.json()) == (201, {"size": 8_070_000})
+        assert (response.status, await response.json()) == (201, {"size": upload.size})
 
 
 async def test_a_body_too_large_for_its_place_is_refused_in_words(

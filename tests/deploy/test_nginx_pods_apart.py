@@ -17,6 +17,7 @@ from domain.pods.routable_token import Route, spelled
 from domain.pods.token_prefixes import PERSONAL
 from rigs.ports import LOCAL
 from tests.deploy.pods import NUMBERS, cluster_in, naming, sent
+from tests.deploy.streamed_upload import StreamedUpload
 from tests.waiting import eventually
 
 TOKENS = {number: {"PRIVATE-TOKEN": spelled(PERSONAL, Route(number), bytes(16))} for number in NUMBERS}
@@ -63,26 +64,12 @@ class Hanging:
 )
 async def test_an_upload_streams(tmp_path: Path, client: aiohttp.ClientSession, method: str, path: str) -> None:
     """The pod has the first piece before the client sends the second."""
-    arrived = asyncio.Event()
-
-    async def receive(request: web.Request) -> web.Response:
-        size = 0
-        async for piece in request.content.iter_any():
-            size += len(piece)
-            arrived.set()
-        return web.json_response({"size": size}, status=201)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"a" * 70_000
-        await arrived.wait()
-        for _ in range(80):
-            yield b"b" * 100_000
-
+    upload = StreamedUpload()
     async with (
-        cluster_in(tmp_path, handlers={7: receive}) as cluster,
-        client.request(method, cluster.url + path, data=pieces(), headers=TOKENS[7]) as response,
+        cluster_in(tmp_path, handlers={7: upload.receive}) as cluster,
+        client.request(method, cluster.url + path, data=upload.pieces(), headers=TOKENS[7]) as response,
     ):
-        assert (response.status, await response.json()) == (201, {"size": 8_070_000})
+        assert (response.status, await response.json()) == (201, {"size": upload.size})
 
 
 async def test_events_are_not_held_back(tmp_path: Path, client: aiohttp.ClientSession) -> None:
