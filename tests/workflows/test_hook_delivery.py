@@ -113,6 +113,15 @@ class Teller:
                 token=self.sealer.seal("t", FORGE),
             )
 
+    async def all_started(self) -> bool:
+        """Has each delivery its workflow? The loop starts them side by side, in no order."""
+        for row in await self.pod.world.rows(deliveries):
+            try:
+                await self.pod.client.get_workflow_handle(delivery_workflow_id(row.id)).describe()
+            except RPCError:
+                return False
+        return True
+
     async def settled(self, number: int) -> None:
         """Wait until so many deliveries have ended well."""
 
@@ -182,17 +191,7 @@ async def test_nothing_is_lost_while_nobody_works(teller: Teller) -> None:
         await teller.hook(receiver, Event.PIPELINE)
         await begun(teller.pod.world)
         async with teller.loop():
-            handle = teller.pod.client.get_workflow_handle(
-                delivery_workflow_id((await teller.pod.world.rows(deliveries))[0].id)
-            )
-
-            async def started() -> bool:
-                try:
-                    return (await handle.describe()).status is not None
-                except RPCError:
-                    return False
-
-            await eventually(started, "Temporal has the delivery")
+            await eventually(teller.all_started, "Temporal has both deliveries")
         assert receiver.got == []
         async with teller.worker():
             await teller.settled(2)
