@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Refused
 from domain.pods.belongings import BELONGINGS, Carried
+from domain.pods.visits import ACTIVE, state_by_home
 from models.columns import table_of
 from models.repositories.installation.installations import BLOCK, continue_after, last_ids
 from models.repositories.moves.ownership import carried, own_rules, people_columns, references
@@ -88,6 +89,8 @@ async def _visitor(connection: AsyncConnection, row: Values, at_home: tuple[int,
     known = (await connection.execute(same.where(name))).first()
     if known is None:
         values = {name: value for name, value in row.items() if name not in {"id", "created_at"}}
+        if row["home_pod"] is None:  # they are at home where the organisation comes from, which has blocked them or not
+            values["state"] = state_by_home(ACTIVE, is_blocked=row["state"] != ACTIVE)
         values |= {**_VISITOR, "created_at": now, "home_pod": home, "home_id": home_id}
         return int((await connection.execute(insert(account).values(values).returning(account.c.id))).scalar_one())
     if known.home_pod != home or None not in {known.home_id, home_id}:
@@ -95,6 +98,7 @@ async def _visitor(connection: AsyncConnection, row: Values, at_home: tuple[int,
             f"Somebody else is called {row['username']} in the pod that the organisation comes to. Call the move off, "
             "rename one of the two, and move it then."
         )
+    await connection.execute(update(account).where(account.c.id == known.id).values(home_id=home_id or known.home_id))
     return int(known.id)
 
 

@@ -150,6 +150,21 @@ async def test_people_are_found_by_their_home_and_come_as_visitors_once(pods: Po
     assert (ada["home_pod"], ada["home_id"]) == (source.number, ids["ada"])
 
 
+async def test_whom_home_has_blocked_is_blocked_by_home_where_they_come_to(pods: Pods) -> None:
+    """So home lets them in there, too; a visitor whom the source has blocked stays blocked."""
+    source, target = pods
+    mine = await furnish(source, "acme")
+    ada, bob = mine._people[:2]
+    async with source.database.write() as connection:
+        await accounts.change(connection, ada, state="blocked")
+        await accounts.change(connection, bob, state="blocked", home_pod=7, home_id=9)
+    await pack(source, mine.organisation_id)
+    _, people = await unpack(source, target)
+    async with target.database.read() as connection:
+        states = [(await accounts.get(connection, people[each])).state for each in (ada, bob)]
+    assert states == ["blocked_at_home", "blocked"]
+
+
 async def test_who_is_at_home_in_the_other_pod_is_who_they_are_there(pods: Pods) -> None:
     source, target = pods
     async with target.database.write() as connection:
@@ -179,6 +194,9 @@ async def test_who_is_expected_by_name_is_found_and_who_only_has_the_name_is_som
         await accounts.change(connection, ada, username="acme_other")
     _, people = await unpack(source, target)
     assert people[ids["bob"]] == bob
+    async with target.database.read() as connection:
+        row = await accounts.get(connection, bob)
+    assert (row.home_pod, row.home_id) == (source.number, ids["bob"]), "home speaks of them by this id"
 
 
 async def test_what_is_packed_is_put_back_as_it_was(pods: Pods) -> None:
