@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from application.bridges import elsewhere
 from application.bridges.downstream import Elsewhere, wish_of
 from application.jobs.needs_elsewhere import answer_needs
+from application.pods.brought_visitors import tell_homes
 from application.pods.cluster import Cluster
 from application.pods.other_pods import other_pod
 from application.pods.pod_calls import ask
@@ -56,6 +57,7 @@ class CrossPodLoop(OutboxRowsLoop):
         rounds = [
             asyncio.create_task(every(RESCAN, self.note_untold, "other pods hear later of pipelines")),
             asyncio.create_task(every(RESCAN, self.tell_blocked, "other pods hear later who is blocked")),
+            asyncio.create_task(every(RESCAN, self.tell_homes, "homes hear later where their people are")),
             asyncio.create_task(every(pause, self.compare, "pipelines of other pods are looked at later")),
             asyncio.create_task(every(pause, self.renew, "other pods hear later of subscriptions")),
         ]
@@ -107,6 +109,10 @@ class CrossPodLoop(OutboxRowsLoop):
     async def tell_blocked(self) -> None:
         """Tell the pods that people have visited who of them is blocked, or is not any more."""
         await tell_visited_pods(self._services, self._cluster)
+
+    async def tell_homes(self) -> None:
+        """Tell the homes of visitors where moves have brought what was theirs here."""
+        await tell_homes(self._services, self._cluster)
 
     async def renew(self) -> None:
         """Say again which projects follow those of other pods."""

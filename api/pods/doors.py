@@ -17,6 +17,7 @@ from application.bridges.elsewhere import hear
 from application.bridges.for_other_pods import downstream_pipeline, state_for
 from application.jobs.for_other_pods import needed_elsewhere
 from application.jobs.sources_elsewhere import source_here
+from application.pods.brought_visitors import hear_where_brought
 from application.pods.other_pods import known_directory
 from application.pods.pod_calls import PREFIX
 from application.pods.visitor_states import hear_of_visitor
@@ -27,7 +28,7 @@ from domain.errors import Invalid
 from domain.pipelines.cross_pod import DownstreamRequest, DownstreamResponse, PipelineState
 from domain.pipelines.cross_pod_needs import Needed, NeedRequest
 from domain.pipelines.cross_pod_subscriptions import FollowRequest, FollowResponse, Release
-from domain.pods.directory import Pod
+from domain.pods.directory import MAX_POD_NUMBER, Pod
 from domain.pods.job_calls import Source, SourceRequest
 from domain.pods.visits import VisitorState
 
@@ -55,6 +56,7 @@ async def calling(request: Request, services: ServicesDep) -> tuple[Pod, bytes]:
 
 
 CallDep = Annotated[tuple[Pod, bytes], Depends(calling)]
+PodNumber = Annotated[int, Path(ge=0, le=MAX_POD_NUMBER)]
 RowId = Annotated[int, Path(ge=1, le=2**53)]
 
 
@@ -122,6 +124,13 @@ async def hear_of_state(call: CallDep, home_id: RowId, services: ServicesDep) ->
     """The calling pod says whether one of its people, who has visited this one, is blocked."""
     pod, body = call
     await hear_of_visitor(services, pod, home_id, _read(_VISITOR, body))
+    return JSONResponse(None)
+
+
+@router.put("/visitors/{user_id}/pods/{pod_number}")
+async def hear_of_move(call: CallDep, user_id: RowId, pod_number: PodNumber, services: ServicesDep) -> JSONResponse:
+    """What one of our people has in the calling pod, which they visit, has moved to another one."""
+    await hear_where_brought(services, call[0], user_id, pod_number)
     return JSONResponse(None)
 
 

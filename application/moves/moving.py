@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.moves.brought_people import note_people
 from application.moves.copies import Copies, check_objects, check_repositories, copy_objects, copy_repositories
 from application.moves.pod_place import PodPlace
 from application.moves.sealed import opened, resealed
@@ -190,8 +191,11 @@ class Moving:
 
     async def _turn(self, row: OrganisationMoveRow, state: Move, **values: Any) -> None:
         async with self._source.database.write() as connection:
-            if not await moves.turn(connection, row.move_id, state, self._clock(), **values):
-                raise Refused(f"The move of {row.path} went on elsewhere meanwhile; look at it again.")
+            await self._turn_in(connection, row, state, **values)
+
+    async def _turn_in(self, connection: AsyncConnection, row: OrganisationMoveRow, state: Move, **values: Any) -> None:
+        if not await moves.turn(connection, row.move_id, state, self._clock(), **values):
+            raise Refused(f"The move of {row.path} went on elsewhere meanwhile; look at it again.")
 
     async def _copy(self, row: OrganisationMoveRow) -> None:
         """While work goes on: what comes later is copied later."""
@@ -253,9 +257,7 @@ class Moving:
         packed = await packing.pack(connection, row.move_id, row.organisation_id)
         await moves.give_claim_away(connection, claim.claim_id)
         facts = {"ids": ids, "rows": _by_name(packed.counts), "left_out": _by_name(packed.left_out)}
-        now = self._clock()
-        if not await moves.turn(connection, row.move_id, Move.PACKED, now, claim_id=claim.claim_id, facts=facts):
-            raise Refused(f"The move of {row.path} went on elsewhere meanwhile; look at it again.")
+        await self._turn_in(connection, row, Move.PACKED, claim_id=claim.claim_id, facts=facts)
 
     async def _arrive(self, row: OrganisationMoveRow) -> None:
         """Everything beside the rows is there, and compared; then the rows come, and are added up, in one step."""
@@ -305,7 +307,9 @@ class Moving:
             pipelines = await packing.packed_columns(connection, row.move_id, "pipeline", "id", "status")
             groups = await packing.packed_columns(connection, row.move_id, "resource_group", "id")
         await self._end_workflows(dict(pipelines), [group for (group,) in groups])
-        await self._turn(row, Move.SWITCHED, forget_at=self._clock() + self._options.grace)
+        async with self._source.database.write() as connection:
+            await note_people(connection, row.move_id, self._target.number, self._clock())
+            await self._turn_in(connection, row, Move.SWITCHED, forget_at=self._clock() + self._options.grace)
 
     async def _put_back(self, connection: AsyncConnection, row: OrganisationMoveRow) -> None:
         place = Place(self._source.number, _as_it_is, opened(self._source.sealer), is_new=False)

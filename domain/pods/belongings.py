@@ -71,6 +71,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "commit_report": Carried(_PIPELINE),
     "commit_status": Carried(_PROJECT),
     "contribution": Carried(_PROJECT),
+    "brought_visitor": Stays("whom moves have brought from the pod to others"),
     "cross_pod_downstream": Carried((("bridge_id", "job"),)),
     "cross_pod_follower": Carried((("upstream_project_id", "project"),)),
     "cross_pod_need": Ended(_JOB, "the other pod is asked again when a runner comes for the job"),

@@ -13,3 +13,14 @@ class VisitRow:
     last_ticket_at: datetime
     told_blocked: bool
     tell_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtVisitorRow:
+    """A row of `models.tables.visits.BroughtVisitor`, which says what its columns mean."""
+
+    home_pod: int
+    home_id: int
+    pod_number: int
+    moved_at: datetime
+    tell_after: datetime | None

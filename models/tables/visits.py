@@ -1,14 +1,16 @@
-"""Visits between pods: where people of this pod went, and the tickets that were shown here."""
+"""Visits between pods: where people of this pod went, the tickets that were shown here, and whom moves brought on."""
 
 from datetime import datetime
 
 from sqlmodel import Field, SQLModel
 
-from models.columns import moment, reference
+from models.columns import BIG, moment, reference
 
 
 class Visit(SQLModel, table=True):
     """A person of this pod has got a ticket for another one (`pod_number`), the last one at `last_ticket_at`.
+
+    Or a move has brought there what is theirs, and they have got none yet: then it is when that was.
 
     `told_blocked` is whether the other pod may have heard that they are blocked here; it hears more after `tell_after`.
     """
@@ -32,3 +34,18 @@ class UsedTicket(SQLModel, table=True):
 
     ticket_id: str = Field(primary_key=True)
     expires_at: datetime = moment(nullable=False)
+
+
+class BroughtVisitor(SQLModel, table=True):
+    """A move has brought what is a visitor's here to a third pod (`pod_number`); their home is to hear of it.
+
+    They are called `home_id` in the pod with the number `home_pod`, which is asked after `tell_after`, if that is set.
+    """
+
+    __tablename__ = "brought_visitor"
+
+    home_pod: int = Field(primary_key=True)
+    home_id: int = Field(primary_key=True, sa_type=BIG)
+    pod_number: int = Field(primary_key=True)
+    moved_at: datetime = moment(nullable=False)
+    tell_after: datetime | None = moment()

@@ -85,7 +85,14 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/protected_tags": {"name": "v*"},
     "/api/v4/projects/{project}/ref": {"ref": "main"},
     "/api/hooks": {"hook_id": "{incoming_id}"},
-    "/-/pods": {"bridge_id": "1", "project_id": "1", "upstream_id": "1", "home_id": "1"},
+    "/-/pods": {
+        "bridge_id": "1",
+        "project_id": "1",
+        "upstream_id": "1",
+        "home_id": "1",
+        "user_id": "1",
+        "pod_number": "1",
+    },
     "/api/v4/groups/{group}/hooks": {"hook_id": "{group_hook}", "event_id": "{group_event}"},
     "/api/v4/hooks": {"hook_id": "{system_hook}", "event_id": "{system_event}", "trigger": "push_events"},
     "/api/v4/projects/{project}/repository": {

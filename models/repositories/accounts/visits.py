@@ -5,19 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
 from models.repositories.accounts.accounts import ACTIVE, user
 from models.rows.accounts import UserRow
-from models.rows.visits import VisitRow
-from models.tables.visits import UsedTicket, Visit
+from models.rows.visits import BroughtVisitorRow, VisitRow
+from models.tables.visits import BroughtVisitor, UsedTicket, Visit
 from models.typed_rows import all_of, first_of
 
 visit = table_of(Visit)
 used_ticket = table_of(UsedTicket)
+brought = table_of(BroughtVisitor)
 
 _INSERT: Final[dict[str, Any]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -28,6 +29,49 @@ async def note_ticket(connection: AsyncConnection, user_id: int, pod_number: int
     statement = _INSERT[connection.dialect.name](visit).values(**values)
     keys = ["user_id", "pod_number"]
     await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"last_ticket_at": now}))
+
+
+async def note_brought(connection: AsyncConnection, user_ids: Sequence[int], pod_number: int, now: datetime) -> None:
+    """Remember that a move has brought to another pod what is these people's; who got a ticket for it stays so.
+
+    Their rows may be there with the state that they had: it hears at once what that is now, blocked or not.
+    """
+    if user_ids:
+        same = {"pod_number": pod_number, "last_ticket_at": now, "told_blocked": True}
+        values = [{"user_id": each, **same} for each in user_ids]
+        await connection.execute(_INSERT[connection.dialect.name](visit).on_conflict_do_nothing(), values)
+
+
+async def bring(
+    connection: AsyncConnection, at_home: Sequence[tuple[int, int]], pod_number: int, now: datetime
+) -> None:
+    """Likewise of visitors, whose homes are to hear of it; each is given by the pod of home, and their id there."""
+    if at_home:
+        values = [
+            {"home_pod": pod, "home_id": each, "pod_number": pod_number, "moved_at": now} for pod, each in at_home
+        ]
+        await connection.execute(_INSERT[connection.dialect.name](brought).on_conflict_do_nothing(), values)
+
+
+async def brought_due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[BroughtVisitorRow]:
+    """Visitors of whom their homes are to hear now where moves have brought them."""
+    is_due = or_(brought.c.tell_after.is_(None), brought.c.tell_after <= now)
+    statement = select(brought).where(is_due).order_by(brought.c.tell_after.nulls_first(), brought.c.home_id)
+    return all_of(BroughtVisitorRow, await connection.execute(statement.limit(limit)))
+
+
+async def bring_later(connection: AsyncConnection, one: BroughtVisitorRow, tell_after: datetime) -> None:
+    """Their home could not be told."""
+    await connection.execute(update(brought).where(_is(one)).values(tell_after=tell_after))
+
+
+async def is_brought(connection: AsyncConnection, one: BroughtVisitorRow) -> None:
+    """Their home has been told, or will never hear it."""
+    await connection.execute(delete(brought).where(_is(one)))
+
+
+def _is(one: BroughtVisitorRow) -> ColumnElement[bool]:
+    return and_(*(brought.c[name] == getattr(one, name) for name in ("home_pod", "home_id", "pod_number")))
 
 
 async def of_person(connection: AsyncConnection, user_id: int) -> Sequence[VisitRow]:

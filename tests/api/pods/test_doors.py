@@ -25,6 +25,7 @@ OTHERS = (
     ("POST", "/-/pods/sources"),
     ("PUT", "/-/pods/followers/1"),
     ("PUT", "/-/pods/visitors/1"),
+    ("PUT", "/-/pods/visitors/1/pods/1"),
     ("DELETE", "/-/pods/followers/1/1"),
     ("POST", "/-/pods/followers/1/releases"),
 )

@@ -25,6 +25,7 @@ from domain.pods.routing import Head
 from git.transport.copying import all_refs
 from loops.moved_away import MovedAwayLoop
 from models.columns import table_of
+from models.repositories.accounts import accounts, members, visits
 from models.repositories.installation.name_claims import name_claim
 from models.repositories.moves import moves, stored_objects
 from models.repositories.moves.ownership import carried, own_rules, people_columns
@@ -282,6 +283,35 @@ async def test_everything_moves_and_comes_back(world: World) -> None:
     assert (await world.rows(one), await world.rows(other)) == (rows, {})
     assert await world.beside(one) == beside
     assert await world.home() == 0
+
+
+async def test_homes_are_to_hear_where_people_are_by_a_move_that_counts(world: World) -> None:
+    """Of the organisation's people one is at home here, one in the target, and one in a third pod."""
+    one, other = world.two.pods
+    ada, bob = world.made._people[:2]
+    async with other.services.database.write() as connection:
+        (dora,) = await make_people(connection, "dora")
+    async with one.services.database.write() as connection:
+        for name, home_pod, home_id in (("carol", 7, 47), ("dora", other.number, dora), ("expected", 7, None)):
+            (person,) = await make_people(connection, name)
+            await accounts.change(connection, person, home_pod=home_pod, home_id=home_id)
+            await members.add_to_group(connection, world.made.organisation_id, person, 30)
+    with pytest.raises(Killed):
+        await world.move(one, other, Death(6))
+    await world.call_off(one, other)
+    assert await brought(one, ada, bob) == ([], [])
+    await world.move(one, other)
+    assert await brought(one, ada, bob) == ([(ada, 1), (bob, 1)], [(7, 47, 1)])
+    await world.move(other, one)
+    assert await brought(other) == ([], [(7, 47, 0)]), "others are at home where it comes to"
+
+
+async def brought(pod: OnePod, *people: int) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
+    """The pods in which the pod's people are, and what it is to tell the homes of others."""
+    async with pod.services.database.read() as connection:
+        own = [(person, row.pod_number) for person in people for row in await visits.of_person(connection, person)]
+        due = await visits.brought_due(connection, pod.clock(), 100)
+    return own, sorted((row.home_pod, row.home_id, row.pod_number) for row in due)
 
 
 async def forget(pod: OnePod) -> int:
