@@ -228,6 +228,12 @@ DIRECTORY_CLAIMS = gauge(
     "kind",
     "state",
 )
+DIRECTORY_TENTATIVE_AGE = gauge(
+    "perdure_directory_tentative_claim_oldest_age_seconds",
+    By.DIRECTORY,
+    "Age of a pod's oldest claim that it has neither confirmed nor released; pods without one are not told",
+    "pod",
+)
 DIRECTORY_VERSION = gauge("perdure_directory_version", By.DIRECTORY, "The version of the directory")
 DIRECTORY_CHANGE_AGE = gauge(
     "perdure_directory_change_age_seconds", By.DIRECTORY, "Time since the last change that readers see"

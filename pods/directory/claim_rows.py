@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from domain.pods.claims import Claim, ClaimKind, ClaimState
-from pods.directory.tables import CLAIMS, HELD, PLACED
+from pods.directory.tables import CLAIMS, HELD, PLACED, PODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,17 @@ def count_by_kind_and_state(connection: Connection) -> dict[tuple[ClaimKind, Cla
     columns = CLAIMS.c.kind, CLAIMS.c.state
     rows = connection.execute(select(*columns, func.count()).group_by(*columns))
     return {(ClaimKind(kind), ClaimState(state)): count for kind, state, count in rows}
+
+
+def oldest_tentative_by_pod(connection: Connection) -> dict[str, int]:
+    """When the oldest claim was made that a pod has neither confirmed nor released, by the pods' names."""
+    statement = (
+        select(PODS.c.name, func.min(CLAIMS.c.created_at).label("begun_at"))
+        .join(PODS, PODS.c.number == CLAIMS.c.pod_number)
+        .where(CLAIMS.c.kind.in_(list(ClaimKind)), CLAIMS.c.state == ClaimState.TENTATIVE.value)
+        .group_by(PODS.c.name)
+    )
+    return {row.name: row.begun_at for row in connection.execute(statement)}
 
 
 def find_claim(connection: Connection, claim_id: str) -> Claim | None:

@@ -18,6 +18,7 @@ from pods.directory.store import Store
 _OF_DATABASE: Final = (
     names.DIRECTORY_PODS,
     names.DIRECTORY_CLAIMS,
+    names.DIRECTORY_TENTATIVE_AGE,
     names.DIRECTORY_VERSION,
     names.DIRECTORY_CHANGE_AGE,
 )
@@ -42,10 +43,12 @@ def measured(store: Store, metrics: DirectoryMetrics) -> Measured:
 
 def _figures(connection: Connection, now: int) -> Reading:
     pods, claims = pod_rows.count_by_state(connection), claim_rows.count_by_kind_and_state(connection)
+    begun = claim_rows.oldest_tentative_by_pod(connection)
     changed_at = tables.read_changed_at(connection)
     return {
         names.DIRECTORY_PODS: {(state,): pods.get(state, 0) for state in PodState},
         names.DIRECTORY_CLAIMS: {key: claims.get(key, 0) for key in product(ClaimKind, ClaimState)},
+        names.DIRECTORY_TENTATIVE_AGE: {(pod,): max(0, now - created_at) for pod, created_at in begun.items()},
         names.DIRECTORY_VERSION: {(): tables.read_version(connection)},
         names.DIRECTORY_CHANGE_AGE: {} if changed_at is None else {(): max(0, now - changed_at)},
     }

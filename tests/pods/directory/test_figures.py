@@ -1,6 +1,7 @@
 """What a directory tells Prometheus of its database, and of who waits."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,7 +38,9 @@ async def test_pods_and_claims_are_told_by_their_state(directory: Served) -> Non
     store._now = lambda: NOW - 40
     await take(directory, 7, "kim")
     store._now = lambda: NOW
-    await directory.call("PUT", f"/v1/claims/{uuid4()}", 7, {"kind": "path", "name": "begun", "pod": 7})
+    for second, name in ((NOW - 30, "begun"), (NOW, "begun-later")):
+        store._now = partial(int, second)
+        await directory.call("PUT", f"/v1/claims/{uuid4()}", 7, {"kind": "path", "name": name, "pod": 7})
     version = (await directory.all())["version"]
     found = await told(directory)
     states = {"active": 2, "draining": 1, "removed": 1}
@@ -46,13 +49,15 @@ async def test_pods_and_claims_are_told_by_their_state(directory: Served) -> Non
     for kind, state in claims:
         claims[kind, state] = found.total(names.DIRECTORY_CLAIMS, kind=kind, state=state)
     assert claims == {
-        ("path", "tentative"): 1,
+        ("path", "tentative"): 2,
         ("path", "confirmed"): 3,
         ("path", "released"): 0,
         ("email", "tentative"): 0,
         ("email", "confirmed"): 0,
         ("email", "released"): 1,
     }
+    assert [labels["pod"] for labels in found.labels(names.DIRECTORY_TENTATIVE_AGE)] == ["seven"]
+    assert found.total(names.DIRECTORY_TENTATIVE_AGE, pod="seven") == 30
     assert found.total(names.DIRECTORY_VERSION) == version
     assert found.total(names.DIRECTORY_CHANGE_AGE) == 40, "readers see nothing of what was begun since"
 
