@@ -267,7 +267,11 @@ async def test_a_router_goes_on_and_starts_again_while_its_directory_is_away(
                 return set(read_directory(cache).by_number) == {0, 7}
 
             await eventually(is_kept, "the copy is kept")
-            assert told(metrics, names.FRONT_DIRECTORY_AWAY) == 0
+
+            async def is_back() -> bool:
+                return told(metrics, names.FRONT_DIRECTORY_AWAY) == 0
+
+            await eventually(is_back, "operators see that it is back")
             assert told(metrics, names.FRONT_DIRECTORY_VERSION) == 2
         await service.kill()
         async with front_module._opened(settings, (), FrontMetrics()):
