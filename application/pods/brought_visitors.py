@@ -19,10 +19,10 @@ from domain.pods.directory import Pod, PodState
 from models.repositories.accounts import visits
 from models.rows.visits import BroughtVisitorRow
 
-_LATER: Final = timedelta(seconds=30)
+_AWAY: Final = timedelta(seconds=30)
 """So long a home that is away is left alone."""
-_REFUSED_LATER: Final = timedelta(hours=1)
-"""So long one that refuses is: it may not have heard yet of the move that brought somebody to this pod."""
+_REFUSED: Final = timedelta(hours=1)
+"""So long one that refuses is left alone: it may not have heard yet of the move that brought somebody to this pod."""
 _GIVEN_UP: Final = timedelta(days=1)
 """So long after the move a home that refuses is told no more."""
 _BATCH: Final = 100
@@ -40,27 +40,33 @@ async def tell_homes(services: Services, cluster: Cluster) -> None:
         found = await visits.brought_due(connection, services.clock(), _BATCH)
     away: set[int] = set()
     for one in found:
-        pause = _LATER
-        if one.home_pod not in away:
-            try:
-                path = f"/visitors/{one.home_id}/pods/{one.pod_number}"
-                await ask(cluster, one.home_pod, "PUT", path, _TOLD)
-            except Unavailable as error:
-                log.info("a home hears later where people are", pod=one.home_pod, reason=str(error))
-                away.add(one.home_pod)
-            except PerdureError as error:
-                log.warning("a home does not hear where people are", pod=one.home_pod, reason=str(error))
-                pause = _REFUSED_LATER
-            else:
-                pause = timedelta(0)
+        pause = _AWAY if one.home_pod in away else await _tell_home(cluster, one)
+        if pause == _AWAY:
+            away.add(one.home_pod)
         await _note(services, one, pause)
 
 
-async def _note(services: Services, one: BroughtVisitorRow, pause: timedelta) -> None:
-    """No pause: it is told."""
+async def _tell_home(cluster: Cluster, one: BroughtVisitorRow) -> timedelta | None:
+    """How long to wait until the next try; None where it is told, or nobody is left to be told."""
+    home = cluster.directory.by_number.get(one.home_pod) if cluster.directory is not None else None
+    if home is not None and home.state is PodState.REMOVED:
+        return None
+    try:
+        await ask(cluster, one.home_pod, "PUT", f"/visitors/{one.home_id}/pods/{one.pod_number}", _TOLD)
+    except Unavailable as error:
+        log.info("a home hears later where people are", pod=one.home_pod, reason=str(error))
+        return _AWAY
+    except PerdureError as error:
+        log.warning("a home does not believe where people are", pod=one.home_pod, reason=str(error))
+        return _REFUSED
+    return None
+
+
+async def _note(services: Services, one: BroughtVisitorRow, pause: timedelta | None) -> None:
     now = services.clock()
+    is_given_up = pause == _REFUSED and now - one.moved_at > _GIVEN_UP
     async with services.database.write() as connection:
-        if not pause or (pause == _REFUSED_LATER and now - one.moved_at > _GIVEN_UP):
+        if pause is None or is_given_up:
             await visits.is_brought(connection, one)
         else:
             await visits.bring_later(connection, one, now + pause)

@@ -140,6 +140,12 @@ async def test_who_is_refused_for_a_day_asks_no_more(two: TwoPods) -> None:
     assert (await tell(two), await is_owed(two), await visited(two)) == ([403], False, [1])
 
 
+async def test_a_home_that_is_gone_is_told_no_more(two: TwoPods) -> None:
+    near = two.directory.by_number[0]
+    know(two, replace(near, state=PodState.REMOVED), *two.directory.pods[1:])
+    assert (await tell(two), await is_owed(two)) == ([], False)
+
+
 async def test_home_itself_is_no_visit(two: TwoPods) -> None:
     async with two.far.here.world.database.write() as connection:
         await connection.execute(update(visits.brought).values(pod_number=0))
