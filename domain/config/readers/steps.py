@@ -3,7 +3,6 @@
 Source: docs/reference/ci-yaml.md, "Job keywords"; docs/reference/steps.md, "Steps of a job".
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,9 +10,8 @@ from domain.config.plan import Document
 from domain.config.reading import checks
 from domain.config.reading.documents import Key, Shape, mapping, read_shape
 from domain.config.reading.field import Field
+from domain.config.reading.key_names import check_names, is_name
 from domain.config.reading.tree import Items, Map
-
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_steps(field: Field) -> tuple[Document, ...] | None:
@@ -55,27 +53,15 @@ def _check_new(field: Field, name: str | None, names: dict[str, int], position: 
 
 def _name(field: Field) -> str | None:
     name = checks.filled_text(field)
-    if name is None or _NAME.fullmatch(name):
+    if name is None or is_name(name):
         return name
     field.fault("can contain only letters, digits and '_', and cannot start with a digit")
     return None
 
 
-def _check_names(field: Field) -> bool:
-    """Whether this is a mapping whose keys are names."""
-    if not isinstance(field.value, Map):
-        field.fault("should be a hash")
-        return False
-    wrong = [key for key in field.value if not _NAME.fullmatch(key)]
-    if wrong:
-        text = f"contains unknown keys: {', '.join(wrong)}; names are letters, digits and '_', and start with no digit"
-        field.issues.add(f"{field.label} {text}", field.path, field.value.places[wrong[0]])
-    return not wrong
-
-
 def _env(field: Field) -> Mapping[str, str] | None:
     """Texts by name. Numbers are no texts here: the step runner's schema refuses them."""
-    if not _check_names(field):
+    if not check_names(field):
         return None
     assert isinstance(field.value, Map)
     found = {name: checks.text(field.attribute(name)) for name in field.value}
@@ -83,7 +69,7 @@ def _env(field: Field) -> Mapping[str, str] | None:
 
 
 def _inputs(field: Field) -> Document | None:
-    return mapping(field) if _check_names(field) else None
+    return mapping(field) if check_names(field) else None
 
 
 def _reference(field: Field) -> Any:

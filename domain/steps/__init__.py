@@ -1,0 +1,1 @@
+"""Steps: what they are made of, what their expressions see, what they give. Nothing here runs anything."""
