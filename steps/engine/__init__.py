@@ -1,0 +1,1 @@
+"""Runs steps: one process a run, which outlives whoever asked for it."""

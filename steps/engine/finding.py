@@ -1,0 +1,78 @@
+"""Finds steps: the folder that a reference names, and what the file in it says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from domain.errors import Invalid
+from domain.steps.definition import Definition
+from domain.steps.reading import read_definition
+from domain.steps.references import FILES, LocalReference, Reference
+
+MAX_FILE: Final = 2 * 1024 * 1024
+"""Bytes of a step file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A step: what its file says, and the folder in which that is."""
+
+    definition: Definition
+    folder: Path
+
+
+class Finder(Protocol):
+    """Finds steps of one kind of reference."""
+
+    def find(self, reference: Reference, folder: Path) -> Found:
+        """The step that is named by a definition in `folder`. Raises `Invalid` that says what is missing."""
+
+
+class LocalFinder:
+    """Finds steps in folders of this machine."""
+
+    def find(self, reference: Reference, folder: Path) -> Found:
+        """Relative paths count from `folder`."""
+        assert isinstance(reference, LocalReference)
+        path = folder / reference.path
+        if path.suffix in {".yml", ".yaml"}:
+            return found_in(path.parent, path.name)
+        return found_in(path)
+
+
+class Finders:
+    """Finds steps of every kind of reference."""
+
+    def __init__(self, by_kind: Mapping[type[Reference], Finder]) -> None:
+        """Each kind has one that finds it."""
+        self._by_kind = by_kind
+
+    def find(self, reference: Reference, folder: Path) -> Found:
+        """The step that is named. Raises `Invalid`, also for a kind that this step runner does not know."""
+        finder = self._by_kind.get(type(reference))
+        if finder is None:
+            raise Invalid(f"this step runner has no steps of this kind ({type(reference).__name__})")
+        return finder.find(reference, folder)
+
+
+def found_in(folder: Path, name: str = "") -> Found:
+    """The step of a folder; of its file with this name, or of the first of `FILES`. Raises `Invalid`."""
+    for one in (name,) if name else FILES:
+        path = folder / one
+        if path.is_file():
+            return Found(read_definition(_text(path), one), folder)
+    if not folder.is_dir():
+        raise Invalid(f"there is no folder {folder}")
+    raise Invalid(f"there is no {name or ' or '.join(FILES)} in {folder}")
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > MAX_FILE:
+        raise Invalid(f"{path} has {path.stat().st_size:,} bytes; a step file has at most {MAX_FILE:,}")
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{path} is no UTF-8: {error}") from None
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}") from None

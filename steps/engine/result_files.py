@@ -1,0 +1,62 @@
+"""The files into which a step writes its outputs and exports: a fresh pair for each step, gone when it has ended."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from domain.errors import Invalid
+from domain.steps.output_files import MAX_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class FilePair:
+    """Two files."""
+
+    output: Path
+    export: Path
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The names by which expressions know them."""
+        return {"output_file": str(self.output), "export_file": str(self.export)}
+
+    def read(self) -> tuple[bytes, bytes]:
+        """What stands in them. Raises `Invalid` for one that is too large, or has been removed or replaced."""
+        return _content(self.output), _content(self.export)
+
+
+@dataclass(slots=True)
+class ResultFiles:
+    """Makes them in a folder that is the run's own."""
+
+    folder: Path
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @contextmanager
+    def pair(self) -> Iterator[FilePair]:
+        """A pair for as long as the block lasts."""
+        number = next(self._numbers)
+        found = FilePair(self.folder / f"output-{number}", self.folder / f"export-{number}")
+        for path in (found.output, found.export):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            yield found
+        finally:
+            for path in (found.output, found.export):
+                path.unlink(missing_ok=True)
+
+
+def _content(path: Path) -> bytes:
+    """A step may have put a link or a pipe there: neither is followed, and nothing is waited for."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Invalid(f"{path.name} cannot be read any more: {error.strerror}") from None
+    with os.fdopen(fd, "rb") as file:
+        content = file.read(MAX_FILE + 1) or b""
+    if len(content) > MAX_FILE:
+        raise Invalid(f"{path.name.partition('-')[0]} file: at most {MAX_FILE:,} bytes are read")
+    return content
