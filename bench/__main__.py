@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, logs, push, start, whole, windows
+from bench import engine, latency, logs, push, start, steps, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -32,6 +32,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "queue": queue.rows,
     "router": router.rows,
     "start": start.rows,
+    "steps": steps.rows,
     "whole": whole.rows,
     "windows": windows.rows,
 }

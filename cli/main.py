@@ -58,6 +58,7 @@ LAZY: Final = {
         "app",
         "Make, list, drain and remove pods; move organisations; look at a pod, or at all.",
     ),
+    "step-runner": Lazy("cli.step_runner", "app", "Run steps of CI jobs: as a service, or at once."),
     "keys": Lazy("cli.installation.keys", "app", "List and rotate the keys that sign tokens."),
     "backup": Lazy(
         "cli.installation.backup",

@@ -63,7 +63,7 @@ def document_of(result: StepResult) -> dict[str, Any]:
         "outputs": _told(result.outputs),
         "exports": dict(result.exports),
         "env": _told(result.env),
-        "failure": result.failure,
+        "message": result.failure,
         "subStepResults": [document_of(one) for one in result.steps],
     }
     if result.exec_result is not None:

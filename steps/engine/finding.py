@@ -56,10 +56,15 @@ class Finders:
         return finder.find(reference, folder)
 
 
-def found_in(folder: Path, name: str = "") -> Found:
-    """The step of a folder; of its file with this name, or of the first of `FILES`. Raises `Invalid`."""
+def found_in(folder: Path, name: str = "", within: Path | None = None) -> Found:
+    """The step of a folder; of its file with this name, or of the first of `FILES`. Raises `Invalid`.
+
+    No link leads out of `within`.
+    """
     for one in (name,) if name else FILES:
         path = folder / one
+        if within is not None and not path.resolve().is_relative_to(within.resolve()):
+            raise Invalid(f"{path.relative_to(within)} is a link that leads out of where the step is")
         if path.is_file():
             return Found(read_definition(_text(path), one), folder)
     if not folder.is_dir():

@@ -1,11 +1,15 @@
 """The log of a run: what its commands write to stdout and stderr, byte by byte, in a file for each.
 
+A third file says in which order pieces came, with 8 bytes for each: its length times two, plus one for stderr. Of two
+pipes nobody can tell which was written first.
+
 Commands write into pipes, not into the files: `> /dev/stderr` in a script would empty a file that it opens again.
 """
 
 import os
 import selectors
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +19,11 @@ from steps.engine.ending import Ending, Reason
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
+ORDER: Final = "order"
 MAX_LOG: Final = 8 * 1024**3
 """Bytes of both files of a run together."""
 _READ_SIZE: Final = 256 * 1024
+ORDER_RECORD: Final = struct.Struct("<Q")
 
 
 @dataclass(slots=True)
@@ -29,6 +35,8 @@ class LogFiles:
     max_size: int = MAX_LOG
     size: int = 0
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    echo: Callable[[str, bytes], None] | None = None
+    """Hears of each piece with the name of its stream."""
 
     @contextmanager
     def pipes(self) -> Iterator[tuple[int, int]]:
@@ -49,9 +57,11 @@ class LogFiles:
         """Append to one of the files. The run ends when they are full, and nothing more is kept then."""
         kept = data[: max(0, self.max_size - self.size)]
         self.size += len(kept)
-        view = memoryview(kept)
-        while view:
-            view = view[os.write(self.files[name], view) :]
+        _write(self.files[name], kept)
+        if kept and self.echo is not None:
+            self.echo(name, kept)
+        if kept:
+            _write(self.files[ORDER], ORDER_RECORD.pack(len(kept) << 1 | (name == STDERR)))
         if len(kept) < len(data):
             self.ending.end(Reason.LOG_FULL)
 
@@ -89,5 +99,11 @@ class LogFiles:
 def open_log(folder: Path, ending: Ending, max_size: int = MAX_LOG) -> LogFiles:
     """The files of a run's log in its folder, which nobody else may read."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    files = {name: os.open(folder / name, flags, 0o600) for name in (STDOUT, STDERR)}
+    files = {name: os.open(folder / name, flags, 0o600) for name in (STDOUT, STDERR, ORDER)}
     return LogFiles(files, ending, max_size)
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

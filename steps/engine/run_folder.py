@@ -6,11 +6,14 @@
 | `state.json` | how far it is |
 | `stdout`, `stderr` | what commands have written |
 | `results.jsonl` | a line for each step that has begun or ended |
+| `order` | in which order pieces of the log came |
+| `cancelled` | is there once somebody wants the run to end |
 | `lock` | locked as long as the process of the run lives |
 """
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -27,7 +30,9 @@ REQUEST: Final = "request.json"
 STATE: Final = "state.json"
 RESULTS: Final = "results.jsonl"
 LOCK: Final = "lock"
+CANCELLED: Final = "cancelled"
 _PRIVATE: Final = 0o700
+_LOOK: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +66,34 @@ class RunFolder:
         return True
 
     @contextmanager
-    def locked(self) -> Iterator[bool]:
-        """Whether the lock is ours for as long as the block lasts: nobody else has it. It ends with the process."""
+    def locked(self, patience: float = 0) -> Iterator[bool]:
+        """Whether the lock is ours for as long as the block lasts: nobody else has it. It ends with the process.
+
+        Whoever only looks whether a process has it takes it for a moment: a process waits `patience` seconds.
+        """
         fd = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, durable.PRIVATE)
+        deadline = time.monotonic() + patience
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+            while not (is_ours := _is_taken(fd)) and time.monotonic() < deadline:
+                time.sleep(_LOOK)
+            yield is_ours
         finally:
             os.close(fd)
+
+    def cancel(self) -> None:
+        """Want the run to end, also one whose process is only about to begin."""
+        (self.path / CANCELLED).touch(mode=durable.PRIVATE)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody wants it to end."""
+        return (self.path / CANCELLED).exists()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a process has the lock."""
+        with self.locked() as is_ours:
+            return not is_ours
 
     def _write_state(self, state: RunState, *, is_new: bool = False) -> None:
         content = orjson.dumps(asdict(state))
@@ -87,3 +108,11 @@ class RunFolder:
         except FileNotFoundError:
             raise NotFound(f"there is no run {self.path.name}") from None
         return document
+
+
+def _is_taken(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -18,12 +18,12 @@ from domain.errors import PerdureError
 from domain.steps.definition import Call, Definition, Script, Sequence, Spec
 from domain.steps.environment import LOG_LEVEL, Environment, Exports
 from domain.steps.reading import read_definition
-from domain.steps.references import LocalReference
 from domain.steps.rendering import Known
 from domain.steps.results import StepResult, StepStatus, document_of
 from domain.steps.runs import RunRequest, RunState, RunStatus
 from steps.engine.ending import Ending, Reason, ended_by_signals
-from steps.engine.finding import Finders, Found, LocalFinder
+from steps.engine.every_finder import CACHE, every_finder
+from steps.engine.finding import Found
 from steps.engine.log_files import LogFiles, open_log
 from steps.engine.processes import adopt_orphans, end_descendants
 from steps.engine.result_files import ResultFiles
@@ -42,6 +42,7 @@ _BY_REASON: Final[Mapping[Reason, RunStatus]] = {
     Reason.TIMED_OUT: RunStatus.TIMED_OUT,
     Reason.LOG_FULL: RunStatus.FAILURE,
 }
+_PATIENCE: Final = 1.0
 _VARIABLES: Final = "variables"
 _FILES: Final = "files"
 
@@ -62,16 +63,19 @@ class Results:
 
 def run(folder: RunFolder) -> None:
     """Run what the folder asks for. A run that has begun, or whose process lives, is left alone."""
-    with folder.locked() as is_ours:
+    ending = Ending()
+    # Whoever finds the state may send a signal, so it is heard as long as there is a state to find.
+    with folder.locked(_PATIENCE) as is_ours, ended_by_signals(ending):
         state = RunState(RunStatus.RUNNING, began_at=time.time(), pid=os.getpid())
         if not is_ours or not folder.turn(state):
             return
+        if folder.is_cancelled:
+            ending.end(Reason.CANCELLED)
         request = folder.request()
-        ending = Ending(time.monotonic() + request.timeout if request.timeout else None)
+        ending.deadline = time.monotonic() + request.timeout if request.timeout else None
         log = open_log(folder.path, ending)
-        with ended_by_signals(ending):
-            status, message = _ended(folder, request, log, ending)
-            end_descendants(request.grace, log.take_all)
+        status, message = _ended(folder, request, log, ending)
+        end_descendants(request.grace, log.take_all)
         log.take_all()
         log.close()
         folder.turn(replace(state, status=status, message=message, ended_at=time.time()))
@@ -89,7 +93,7 @@ def _ended(folder: RunFolder, request: RunRequest, log: LogFiles, ending: Ending
             ResultFiles(files),
             log,
             ending,
-            Finders({LocalReference: LocalFinder()}),
+            every_finder(folder.path.parent.parent / CACHE, ending),
             _variables(folder.path, request),
             {LOG_LEVEL: "info", **os.environ, MARK: str(folder.path)},
             results.tell,

@@ -53,10 +53,15 @@ class StepRun:
     """Hears of each step that begins or ends, with its names from the outermost step inwards."""
     begun: int = field(default=0)
 
-    def run(self, found: Found, environment: Environment, name: str = "") -> StepResult:
-        """Run a step that nobody calls, as that of a job is; it has no inputs."""
-        result = StepResult(name, "", StepStatus.RUNNING)
-        return self._told((), self._guarded(result, lambda: self._defined((), result, found, {}, environment)))
+    def run(self, found: Found, environment: Environment, inputs: Mapping[str, Known] | None = None) -> StepResult:
+        """Run a step that no other one calls, as that of a job is."""
+        result = StepResult("", "", StepStatus.RUNNING)
+
+        def work() -> StepResult:
+            bound = bound_inputs(found.definition.spec.inputs, inputs or {})
+            return self._defined((), replace(result, inputs=bound), found, bound, environment)
+
+        return self._told((), self._guarded(result, work))
 
     def _called(self, path: tuple[str, ...], call: Call, folder: Path, names: Names, around: Environment) -> StepResult:
         reference = "script" if isinstance(call.work, Script) else _shown(call.work.reference)

@@ -27,7 +27,7 @@ def test_a_tree_is_json_without_what_is_empty_or_sensitive() -> None:
                 "status": "failure",
                 "inputs": {"who": "ada", "token": MASK},
                 "env": {"PASSWORD": MASK},
-                "failure": "the command ended with exit code 3",
+                "message": "the command ended with exit code 3",
                 "execResult": {"command": ["greet", "ada"], "workDir": "/build", "exitCode": 3},
             }
         ],

@@ -78,7 +78,7 @@ class Running:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
-    found = Running(RunFolder(tmp_path / "runs/r1"), tmp_path / "build")
+    found = Running(RunFolder(tmp_path / "state/runs/r1"), tmp_path / "build")
     yield found
     for process in found.processes:
         process.kill()

@@ -1,0 +1,79 @@
+"""Follows a run over connections that are cut: each goes on where the one before has ended; no byte comes twice."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import grpc
+
+from domain.errors import Unavailable
+from steps.proto import step_runner_pb2 as messages
+from steps.proto.step_runner_pb2_grpc import StepRunnerStub
+
+PATIENCE: Final = 60.0
+"""Seconds without any progress after which a run counts as out of reach."""
+_PAUSE: Final = 0.1
+_LOST: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
+"""What a call ends with whose connection was cut, or whose service was killed."""
+
+
+@dataclass(slots=True)
+class Offsets:
+    """How much of a run has been read."""
+
+    stdout: int = 0
+    stderr: int = 0
+    results: int = 0
+
+
+async def output(
+    channel: grpc.aio.Channel, run_id: str, offsets: Offsets, patience: float = PATIENCE
+) -> AsyncIterator[tuple[bool, bytes]]:
+    """What a run writes until it ends, from the offsets on, which go along; whether it was to stderr, and the bytes.
+
+    Raises `Unavailable` when nobody was reached for `patience` seconds; any other refusal as it is.
+    """
+    stub, last = StepRunnerStub(channel), time.monotonic()  # type: ignore[no-untyped-call]  # generated
+    while True:
+        request = messages.FollowIORequest(id=run_id, read_stdout=offsets.stdout, read_stderr=offsets.stderr)
+        try:
+            async for piece in stub.FollowIO(request, wait_for_ready=True):
+                last = time.monotonic()
+                is_stderr = piece.stream_type == messages.FollowIOResponse.stderr
+                if is_stderr:
+                    offsets.stderr += len(piece.stream)
+                else:
+                    offsets.stdout += len(piece.stream)
+                yield is_stderr, piece.stream
+        except grpc.aio.AioRpcError as error:
+            await _again(error, last, patience)
+        else:
+            return
+
+
+async def results(
+    channel: grpc.aio.Channel, run_id: str, offsets: Offsets, patience: float = PATIENCE
+) -> AsyncIterator[messages.StepResult]:
+    """What becomes of the steps of a run until it ends, likewise."""
+    stub, last = StepRunnerStub(channel), time.monotonic()  # type: ignore[no-untyped-call]  # generated
+    while True:
+        request = messages.FollowRequest(id=run_id, read_results=offsets.results)
+        try:
+            async for response in stub.Follow(request, wait_for_ready=True):
+                last = time.monotonic()
+                offsets.results += 1
+                yield response.result
+        except grpc.aio.AioRpcError as error:
+            await _again(error, last, patience)
+        else:
+            return
+
+
+async def _again(error: grpc.aio.AioRpcError, last: float, patience: float) -> None:
+    if error.code() not in _LOST:
+        raise error
+    if time.monotonic() - last > patience:
+        raise Unavailable(f"the step runner has been out of reach for {patience:g} s: {error.details()}") from error
+    await asyncio.sleep(_PAUSE)

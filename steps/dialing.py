@@ -1,0 +1,136 @@
+"""Reaches a step runner by any stream of bytes: a process that joins them with the socket, an `exec`, SSH.
+
+gRPC dials addresses only. So it gets one of this machine, in a private folder, and each connection to it opens a
+stream. A stream that is cut is a connection that is lost: gRPC opens another one with the next call.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+import structlog
+
+_SIZE: Final = 256 * 1024
+
+log = structlog.get_logger()
+
+
+class ByteStream(Protocol):
+    """Bytes in both directions."""
+
+    async def read(self) -> bytes:
+        """What comes next; nothing at the end."""
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes. Raises `OSError` where nobody takes them any more."""
+
+    async def end(self) -> None:
+        """Say that nothing more is sent."""
+
+    async def close(self) -> None:
+        """End it, whatever is under way."""
+
+
+Open: TypeAlias = Callable[[], Awaitable[ByteStream]]
+"""Opens a stream to a step runner. Raises `OSError` where that cannot be done."""
+
+
+class ProcessStream:
+    """The input and output of a process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        """Take a process with pipes for both."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._input, self._output = process.stdin, process.stdout
+
+    async def read(self) -> bytes:
+        """What it writes."""
+        return await self._output.read(_SIZE)
+
+    async def write(self, data: bytes) -> None:
+        """Write to it."""
+        self._input.write(data)
+        await self._input.drain()
+
+    async def end(self) -> None:
+        """Close its input."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._input.write_eof()
+
+    async def close(self) -> None:
+        """Kill it."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self._input.close()
+        await self.process.wait()
+
+
+def by_command(command: Sequence[str]) -> Open:
+    """Streams to the processes of a command, such as `ssh HOST perdure step-runner proxy`."""
+
+    async def open_process() -> ByteStream:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        return ProcessStream(process)
+
+    return open_process
+
+
+@asynccontextmanager
+async def dialed(open_stream: Open) -> AsyncIterator[str]:
+    """An address for gRPC, good until the block ends: each connection to it opens a stream."""
+    open_ones: set[asyncio.Task[None]] = set()
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        open_ones.add(task)
+        try:
+            await _carry(reader, writer, open_stream)
+        finally:
+            open_ones.discard(task)
+
+    with tempfile.TemporaryDirectory(prefix="perdure-dial-") as folder:
+        path = Path(folder) / "s"
+        async with await asyncio.start_unix_server(carry, path, limit=_SIZE):
+            try:
+                yield f"unix:{path}"
+            finally:
+                for task in open_ones:
+                    task.cancel()
+                await asyncio.gather(*open_ones, return_exceptions=True)
+
+
+async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, open_stream: Open) -> None:
+    """Bytes of one connection, both ways, until either side has no more."""
+    try:
+        stream = await open_stream()
+    except OSError as error:
+        log.warning("a step runner cannot be reached", error=str(error))
+        writer.close()
+        return
+    sending = asyncio.create_task(_send(reader, stream))
+    try:
+        with contextlib.suppress(OSError):
+            while data := await stream.read():
+                writer.write(data)
+                await writer.drain()
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        writer.close()
+        await stream.close()
+
+
+async def _send(reader: asyncio.StreamReader, stream: ByteStream) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_SIZE):
+            await stream.write(data)
+        await stream.end()

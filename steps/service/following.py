@@ -1,0 +1,140 @@
+"""Follows a run from any place on: results, bytes of either stream, or both in their order. It ends with the run."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from domain.errors import Invalid, NotFound
+from steps.engine.log_files import ORDER, ORDER_RECORD, STDERR, STDOUT
+from steps.engine.run_folder import RESULTS
+from steps.service.watching import Watched
+
+CHUNK: Final = 64 * 1024
+"""Bytes of one message."""
+_RECORDS: Final = 8_192
+"""Bytes of records that are read at once."""
+
+
+async def follow_results(watched: Watched, read: int) -> AsyncIterator[dict[str, Any]]:
+    """The results from the one after the first `read` on, each as a line of the file has it."""
+    offset = number = 0
+    rest = b""
+
+    def is_behind() -> bool:
+        return offset < watched.sizes[RESULTS]
+
+    async for has_ended in _looks(watched, is_behind):
+        while offset < watched.sizes[RESULTS]:
+            data = await _read(watched, RESULTS, offset)
+            offset += len(data)
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                number += 1
+                if number > read:
+                    yield orjson.loads(line)
+        if has_ended:
+            return
+
+
+async def follow_streams(watched: Watched, stdout: int, stderr: int) -> AsyncIterator[tuple[str, bytes]]:
+    """Bytes of both streams from these offsets on, in turn.
+
+    Raises `Invalid` for an offset behind the end of a run that has ended.
+    """
+    offsets = {STDOUT: stdout, STDERR: stderr}
+
+    def behind() -> list[str]:
+        return [name for name, offset in offsets.items() if offset < watched.sizes[name]]
+
+    async for has_ended in _looks(watched, lambda: bool(behind())):
+        while names := behind():
+            for name in names:
+                data = await _read(watched, name, offsets[name])
+                offsets[name] += len(data)
+                yield name, data
+        if has_ended:
+            _check_end(watched, offsets)
+            return
+
+
+async def follow_log(watched: Watched, offset: int) -> AsyncIterator[bytes]:
+    """Bytes of both streams in the order in which they were written, from this offset on. Raises `Invalid` likewise."""
+    order = Order(watched)
+    skipped = offset
+
+    def is_behind() -> bool:
+        return sum(order.offsets.values()) < watched.sizes[STDOUT] + watched.sizes[STDERR]
+
+    async for has_ended in _looks(watched, is_behind):
+        async for name, length in order.pieces(is_whole=has_ended):
+            done = min(skipped, length)
+            skipped -= done
+            start = order.offsets[name] + done
+            end = order.offsets[name] = order.offsets[name] + length
+            while start < end:
+                data = await _read(watched, name, start, min(CHUNK, end - start))
+                if not data:
+                    raise NotFound(f"the log of run {watched.folder.path.name} is shorter than it was")
+                start += len(data)
+                yield data
+        if has_ended:
+            if skipped:
+                raise Invalid(f"the run wrote {offset - skipped:,} bytes; there is nothing from {offset:,} on")
+            return
+
+
+class Order:
+    """The pieces of a log in their order, as far as they were handed out."""
+
+    def __init__(self, watched: Watched) -> None:
+        """From the first one on."""
+        self._watched = watched
+        self._at = 0
+        self.offsets = {STDOUT: 0, STDERR: 0}
+        """How much of each stream the pieces had that were handed out."""
+
+    async def pieces(self, *, is_whole: bool) -> AsyncIterator[tuple[str, int]]:
+        """Stream and length of the next pieces; with `is_whole` also of what was written and whose order was not."""
+        while data := await _read(self._watched, ORDER, self._at, _RECORDS):
+            data = data[: len(data) - len(data) % ORDER_RECORD.size]
+            if not data:
+                break
+            for (record,) in ORDER_RECORD.iter_unpack(data):
+                self._at += ORDER_RECORD.size
+                yield (STDERR if record & 1 else STDOUT), record >> 1
+        if is_whole:
+            for name in (STDOUT, STDERR):
+                if left := self._watched.sizes[name] - self.offsets[name]:
+                    yield name, left
+
+
+async def _looks(watched: Watched, is_behind: Callable[[], bool]) -> AsyncIterator[bool]:
+    """Whether the run has ended, each time that there may be more to read; the last time that it has."""
+    while True:
+        has_ended = watched.has_ended
+        yield has_ended
+        if not is_behind() and watched.has_ended == has_ended:
+            await watched.change()
+
+
+def _check_end(watched: Watched, offsets: Mapping[str, int]) -> None:
+    for name, offset in offsets.items():
+        if offset > watched.sizes[name]:
+            raise Invalid(f"the run wrote {watched.sizes[name]:,} bytes to {name}; there is nothing from {offset:,} on")
+
+
+async def _read(watched: Watched, name: str, offset: int, size: int = CHUNK) -> bytes:
+    return await asyncio.to_thread(_read_now, watched, name, offset, size)
+
+
+def _read_now(watched: Watched, name: str, offset: int, size: int) -> bytes:
+    try:
+        with (watched.folder.path / name).open("rb") as file:
+            return os.pread(file.fileno(), size, offset)
+    except FileNotFoundError:
+        if watched.folder.path.exists():
+            return b""
+        raise NotFound(f"the run {watched.folder.path.name} was closed") from None

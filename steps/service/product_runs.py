@@ -1,0 +1,84 @@
+"""The calls of the product's own step runner, on the same runs.
+
+Source: docs/reference/steps.md, "The product's service".
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from domain.errors import Invalid
+from domain.steps.runs import RunRequest, RunState, RunStatus, Variable
+from steps.proto import runs_pb2 as messages
+from steps.proto.runs_pb2_grpc import RunsServicer
+from steps.service.errors import answered, streamed
+from steps.service.following import follow_log
+from steps.service.registry import Registry
+from steps.service.times import timestamp
+
+_Status: Final = messages.Status
+_STATUS: Final[Mapping[RunStatus, int]] = {
+    RunStatus.PENDING: _Status.running,
+    RunStatus.RUNNING: _Status.running,
+    RunStatus.SUCCESS: _Status.success,
+    RunStatus.FAILURE: _Status.failure,
+    RunStatus.CANCELLED: _Status.cancelled,
+    RunStatus.TIMED_OUT: _Status.failure,
+    RunStatus.LOST: _Status.failure,
+}
+
+
+class ProductRuns(RunsServicer):
+    """Answers them."""
+
+    def __init__(self, registry: Registry) -> None:
+        """`registry` has the runs."""
+        self._registry = registry
+
+    @answered
+    async def Run(self, request: messages.RunRequest, _context: Any) -> messages.RunResponse:
+        """Begin a run; a repeated id begins nothing."""
+        variables = {one.key: Variable(one.value, one.file, one.masked) for one in request.job.variables}
+        timeout = request.timeout.ToNanoseconds() / 1_000_000_000
+        folder = request.job.build_dir or request.work_dir
+        wanted = RunRequest(request.id, folder, request.steps, "", dict(request.env), variables, timeout)
+        await self._registry.begin(wanted)
+        return messages.RunResponse()
+
+    @streamed
+    async def FollowLogs(
+        self, request: messages.FollowLogsRequest, _context: Any
+    ) -> AsyncIterator[messages.FollowLogsResponse]:
+        """Both streams in one, in the order in which they were written."""
+        if request.offset < 0:
+            raise Invalid("the offset is below 0")
+        async for data in follow_log(self._registry.get(request.id), request.offset):
+            yield messages.FollowLogsResponse(data=data)
+
+    @answered
+    async def Status(self, request: messages.StatusRequest, _context: Any) -> messages.StatusResponse:
+        """How far a run is, or all of them."""
+        if request.id:
+            return messages.StatusResponse(jobs=[_status(request.id, self._registry.get(request.id).state)])
+        return messages.StatusResponse(jobs=[_status(run_id, state) for run_id, state in self._registry.all()])
+
+    @answered
+    async def Cancel(self, request: messages.CancelRequest, _context: Any) -> messages.CancelResponse:
+        """Let a run end as soon as possible; it stays until it is closed."""
+        await self._registry.cancel(request.id)
+        return messages.CancelResponse()
+
+    @answered
+    async def Close(self, request: messages.CloseRequest, _context: Any) -> messages.CloseResponse:
+        """Let a run end, and forget it; one that is not there is closed."""
+        await self._registry.forget(request.id)
+        return messages.CloseResponse()
+
+
+def _status(run_id: str, state: RunState) -> messages.Status:
+    return messages.Status(
+        id=run_id,
+        message=state.message,
+        status=_STATUS[state.status],  # type: ignore[arg-type]  # the numbers of the same enumeration
+        start_time=timestamp(state.began_at),
+        end_time=timestamp(state.ended_at),
+    )

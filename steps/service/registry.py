@@ -1,0 +1,136 @@
+"""The runs of one service: begun once each, found again after a death, kept until they are forgotten."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from domain.steps.reading import read_definition
+from domain.steps.runs import ENDED, RunRequest, RunState, RunStatus, check_id, check_request
+from steps.engine.run_folder import REQUEST, RunFolder
+from steps.service.survivors import end_survivors
+from steps.service.watching import Watched
+
+MAX_RUNS: Final = 1_000
+"""Runs that have not ended."""
+KEPT: Final = 24 * 3600.0
+"""Seconds for which a run that has ended is kept."""
+LOST: Final = "the process of the run was killed, or the machine has started anew"
+_REMOVED: Final = ".removed"
+
+log = structlog.get_logger()
+
+
+class Registry:
+    """All runs below a folder, which is the service's own."""
+
+    def __init__(self, root: Path, start: Callable[[RunFolder], None], *, kept: float = KEPT) -> None:
+        """`start` starts the process of a run."""
+        self._root = root
+        self._start = start
+        self._kept = kept
+        self._watched: dict[str, Watched] = {}
+        self._turn = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Find what is there already: go on with what was begun, and end what is left of what was lost."""
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in sorted(self._root.iterdir()):
+            if path.name.endswith(_REMOVED) or not (path / REQUEST).exists():
+                await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+                continue
+            watched = self._watch(RunFolder(path))
+            if watched.state.status is RunStatus.PENDING and not watched.folder.is_held:
+                await asyncio.to_thread(self._start, watched.folder)
+
+    async def close(self) -> None:
+        """Look at runs no more; they go on."""
+        for watched in self._watched.values():
+            await watched.stop()
+
+    async def begin(self, request: RunRequest) -> None:
+        """Begin a run; one of this id that is there already stays as it is. Raises `Invalid` and `TooLarge`."""
+        check_request(request)
+        async with self._turn:
+            if request.id in self._watched:
+                return
+            if request.steps:
+                await asyncio.to_thread(read_definition, request.steps, "steps")
+            if sum(one.state.status not in ENDED for one in self._watched.values()) >= MAX_RUNS:
+                raise TooLarge(f"{MAX_RUNS:,} runs have not ended, and no more are at work at once")
+            folder = RunFolder(self._root / request.id)
+            try:
+                await asyncio.to_thread(folder.create, request)
+                await asyncio.to_thread(self._start, folder)
+            except (OSError, Unavailable) as error:
+                await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
+                raise Unavailable(f"the run cannot be begun: {error}") from error
+            self._watch(folder)
+
+    def get(self, run_id: str) -> Watched:
+        """A run. Raises `NotFound`."""
+        watched = self._watched.get(run_id)
+        if watched is None:
+            with contextlib.suppress(Invalid):
+                check_id(run_id)
+                raise NotFound(f"there is no run {run_id}")
+            raise NotFound("there is no run of such an id")
+        return watched
+
+    def all(self) -> list[tuple[str, RunState]]:
+        """All runs with how far they are, by their ids."""
+        return sorted((name, watched.state) for name, watched in self._watched.items())
+
+    async def cancel(self, run_id: str) -> None:
+        """Want a run to end; one that has is left alone. Raises `NotFound`."""
+        watched = self.get(run_id)
+        if watched.state.status in ENDED:
+            return
+        watched.folder.cancel()
+        watched.signal(signal.SIGTERM)
+
+    async def forget(self, run_id: str) -> None:
+        """Cancel a run, wait until it has ended, and remove all of it. One that is not there is forgotten already."""
+        if run_id not in self._watched:
+            return
+        await self.cancel(run_id)
+        watched = self.get(run_id)
+        await watched.until(lambda: watched.state.status in ENDED)
+        await self._remove(run_id)
+
+    async def expire(self) -> None:
+        """Forget runs that ended a while ago."""
+        limit = time.time() - self._kept
+        for run_id, state in self.all():
+            if state.status in ENDED and state.ended_at < limit:
+                await self._remove(run_id)
+
+    async def _remove(self, run_id: str) -> None:
+        watched = self._watched.pop(run_id, None)
+        if watched is not None:
+            await watched.stop()
+            doomed = watched.folder.path.with_name(f"{run_id}{_REMOVED}")
+            watched.folder.path.rename(doomed)
+            await asyncio.to_thread(shutil.rmtree, doomed, ignore_errors=True)
+
+    def _watch(self, folder: RunFolder) -> Watched:
+        watched = self._watched[folder.path.name] = Watched(folder, self._lost)
+        watched.begin()
+        return watched
+
+    async def _lost(self, folder: RunFolder) -> None:
+        """The process of a run is gone, and it has not ended: whatever it has started is ended."""
+        with folder.locked() as is_ours:
+            state = folder.state()
+            if not is_ours or state.status in ENDED:
+                return
+            count = await asyncio.to_thread(end_survivors, str(folder.path), folder.request().grace)
+            log.warning("a run was lost", run=folder.path.name, processes=count)
+            folder.turn(RunState(RunStatus.LOST, state.began_at, time.time(), LOST))

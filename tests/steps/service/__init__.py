@@ -1,0 +1,1 @@
+"""Tests of the service of the step runner, by real processes and a real socket."""
