@@ -35,6 +35,7 @@ NOUNS: Final = (
     "trigger",
     "runner",
     "pod",
+    "step-runner",
     "import",
     "token",
     "doctor",
