@@ -28,6 +28,9 @@ from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
 from domain.projects.ref_names import shadows
 from domain.schedules.cron import parse as parse_cron
+from domain.steps.output_files import read_outputs
+from domain.steps.reading import read_definition
+from domain.steps.rendering import Names, rendered
 from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.masking import Masker
@@ -153,6 +156,10 @@ def _each(reader: Callable[[str], object], name: str, *shapes: tuple[str, ...], 
 
 def _glob(text: str) -> object:
     return Glob(text).first(PathText.of(("a" * 100 + "b", "b/" * 50)))
+
+
+def _step_file(text: str) -> object:
+    return read_definition(text, "step.yml")
 
 
 def _moa(text: str) -> object:
@@ -462,4 +469,18 @@ GIT_AND_HTTP: Final = {
     ),
 }
 
-HOSTILE: Final = CONFIGURATIONS | SMALL_TEXTS | LOGS | VARIABLES | REPORTS | ARCHIVES | GIT_AND_HTTP | REQUESTS
+STEPS: Final = {
+    "step file: steps that follow one another": Hostile(
+        _step_file, lambda size: "{}\n---\nrun:\n" + "".join(f"- {{name: s{n}, script: x}}\n" for n in range(size))
+    ),
+    "step file: inputs": Hostile(
+        _step_file,
+        lambda size: "spec:\n inputs:\n" + "".join(f"  i{n}: {{type: string}}\n" for n in range(size)) + "---\n{}",
+    ),
+    "step: values with expressions": Hostile(
+        lambda written: rendered(written, Names()), lambda size: [{"a": "${{ 1 }}x"}] * size
+    ),
+    "step: output file": Hostile(read_outputs, repeated(b'{"name":"a","value":1}\n', b""), 3_000, is_bounded=True),
+}
+
+HOSTILE: Final = CONFIGURATIONS | SMALL_TEXTS | LOGS | VARIABLES | REPORTS | ARCHIVES | GIT_AND_HTTP | STEPS | REQUESTS
