@@ -91,7 +91,7 @@ def check_request(request: RunRequest) -> None:
     for what, names in (("environment", request.env), ("variables", request.variables)):
         wrong = [name for name in names if not is_name(name)]
         if wrong:
-            raise Invalid(f"the {what} has a name that is none, {wrong[0]!r}: {RULE}")
+            raise Invalid(f"a name of the {what} is none, {wrong[0]!r}: {RULE}")
     values = {**request.env, **{name: one.value for name, one in request.variables.items()}}
     with_nul = [name for name, value in values.items() if "\0" in value]
     if with_nul or "\0" in request.work_dir:
