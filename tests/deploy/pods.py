@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from aiohttp import web
 
 from domain.pods.directory import Directory, Pod
@@ -20,6 +21,7 @@ from pods.router import Router
 from rigs.ports import LOCAL, free_port, free_ports
 from settings import FrontLimits, Settings
 from tests.deploy.front import RENDER, Handler, Pods, api, front
+from tests.waiting import eventually
 
 NUMBERS = {0: "default", 1: "one", 7: "seven"}
 ORGANISATIONS = {"acme": 1, "globex": 7}
@@ -53,12 +55,23 @@ class Cluster:
         await stack.enter_async_context(api(handler, self.ports[number]))
 
     async def tell_nginx(self, directory: Directory) -> None:
-        """Let nginx read another directory, as whoever runs it does."""
+        """Let nginx read another directory, as whoever runs it does; until it is read, and nobody else answers.
+
+        For a moment a worker of before takes connections beside the new ones.
+        """
         self.pods.directory.write_text(json.dumps(document_of(directory)))
         command = [str(RENDER), "--listen", f"{LOCAL}:{self.nginx}", *self.pods.arguments, str(self.folder)]
         render = await asyncio.create_subprocess_exec(sys.executable, *command)
         assert await render.wait() == 0
-        os.kill(int((self.folder / "nginx.pid").read_text()), signal.SIGHUP)
+        master = psutil.Process(int((self.folder / "nginx.pid").read_text()))
+        before = [child for child in master.children() if "worker process" in " ".join(child.cmdline())]
+        assert before
+        os.kill(master.pid, signal.SIGHUP)
+
+        async def have_gone() -> bool:
+            return not any(worker.is_running() for worker in before)
+
+        await eventually(have_gone, "the workers of before have gone")
 
     async def route(self, directory: Directory) -> None:
         """Start the router with this directory; an earlier one has to be closed."""
