@@ -8,7 +8,6 @@ from typing import Final
 from domain.steps.rendering import Known
 
 LOG_LEVEL: Final = "CI_STEPS_LOG_LEVEL"
-LOG_LEVELS: Final = ("debug", "info", "warn", "error")
 
 
 @dataclass(slots=True)

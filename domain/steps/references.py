@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 
 from domain.errors import Invalid
 
-EXPRESSION: Final = "${{"
 FILES: Final = ("func.yml", "step.yml")
 """What the file of a step is called where a reference names a folder, in the order in which they are looked for."""
 _BUILTIN: Final = re.compile(r"(?:builtin|dist)://(.*)", re.DOTALL)
@@ -57,13 +56,6 @@ class OciReference:
 
 
 Reference: TypeAlias = LocalReference | BuiltinReference | GitReference | OciReference
-
-
-def is_dynamic(text: Any) -> bool:
-    """Whether a reference is known only when its turn comes, since it has an expression."""
-    if isinstance(text, Mapping):
-        return any(is_dynamic(value) for value in text.values())
-    return isinstance(text, str) and EXPRESSION in text
 
 
 def read_reference(written: Any) -> Reference:

@@ -13,7 +13,6 @@ from domain.steps.references import (
     LocalReference,
     OciReference,
     Reference,
-    is_dynamic,
     read_reference,
 )
 
@@ -104,10 +103,3 @@ def test_nothing_leads_out_or_is_an_option(written: str) -> None:
             assert ".." not in directory.split("/")
         case LocalReference(path):
             assert path[0] in "./"
-
-
-def test_an_expression_is_known_wherever_it_stands() -> None:
-    assert is_dynamic("./${{ inputs.a }}")
-    assert is_dynamic({"git": {"url": "u", "rev": "${{ inputs.rev }}"}})
-    assert not is_dynamic({"git": {"url": "u", "rev": "r"}})
-    assert not is_dynamic("./a")
