@@ -12,6 +12,7 @@ from typing import IO
 
 from domain.errors import Refused
 from files import durable
+from files.locks import is_taken
 from pods.process import Identity
 
 SUPERVISOR = "supervisor"
@@ -134,12 +135,10 @@ class RunFolder:
     def sole_supervisor(self) -> Iterator[None]:
         """Be the only supervisor of this home; raises Refused if there is one. The lock ends with the process."""
         with (self.run / f"{SUPERVISOR}.lock").open("ab") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+            if not is_taken(lock.fileno()):
                 raise Refused(
                     f"A supervisor of {self.home} is running already. See `perdure status`; `perdure down` stops it."
-                ) from error
+                )
             yield
 
     @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Where the socket of the step runner is, and how it is opened: a living one is never taken away, a dead one is."""
 
-import fcntl
 import os
 import socket
 import stat
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.errors import Invalid, Refused
+from files.locks import is_taken
 
 VARIABLE: Final = "PERDURE_STEP_RUNNER_SOCKET"
 """The environment variable that names another place."""
@@ -43,10 +43,8 @@ def opened(path: Path) -> Iterator[socket.socket]:
     _check_folder(path)
     lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refused(f"a step runner listens at {path} already") from None
+        if not is_taken(lock):
+            raise Refused(f"a step runner listens at {path} already")
         if path.is_symlink() or (path.exists() and not stat.S_ISSOCK(path.lstat().st_mode)):
             raise Invalid(f"{path} is there, and no socket; remove it, or set {VARIABLE}")
         path.unlink(missing_ok=True)

@@ -17,8 +17,6 @@ async def note_people(connection: AsyncConnection, move_id: str, target_number: 
     found = await packing.packed_columns(connection, move_id, PEOPLE, "id", "bot", "home_pod", "home_id")
     people = [(user_id, home_pod, home_id) for user_id, is_bot, home_pod, home_id in found if not is_bot]
     own = [user_id for user_id, home_pod, _ in people if home_pod is None]
-    guests = [(pod, home_id) for _, pod, home_id in people if pod not in {None, target_number}]
+    guests = [(pod, home_id) for _, pod, home_id in people if pod not in {None, target_number} and home_id is not None]
     await visits.note_brought(connection, own, target_number, now)
-    await visits.bring(
-        connection, [(pod, home_id) for pod, home_id in guests if home_id is not None], target_number, now
-    )
+    await visits.bring(connection, guests, target_number, now)

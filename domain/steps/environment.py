@@ -1,6 +1,5 @@
 """The environment of steps: scopes, one within the other. Source: docs/reference/steps.md, "Environment"."""
 
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -39,4 +38,7 @@ class Environment:
 
     def variables(self) -> dict[str, Known]:
         """All variables, as they are now."""
-        return dict(ChainMap(*(dict(one) for one in self.scopes), self.exports.found, dict(self.job)))
+        found = {**self.job, **self.exports.found}
+        for scope in reversed(self.scopes):
+            found |= scope
+        return found

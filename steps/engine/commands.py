@@ -1,4 +1,4 @@
-"""Runs commands, each in a process group of its own, and ends whatever they have started."""
+"""Runs commands, each in a process group of its own."""
 
 import os
 import selectors

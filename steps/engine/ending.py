@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -33,7 +33,7 @@ class Ending:
     deadline: float | None = None
     """Of `time.monotonic()`."""
     reason: Reason | None = None
-    fd: int = field(default=-1)
+    fd: int = -1
 
     @property
     def is_due(self) -> bool:

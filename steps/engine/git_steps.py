@@ -6,7 +6,6 @@ FOLDER/<digest of the address>/lock        held by whoever fetches
                               /trees/<commit>     the files of a commit; made aside and renamed, so whole or absent
 """
 
-import fcntl
 import hashlib
 import os
 import re
@@ -23,6 +22,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from domain.errors import Invalid
 from domain.steps.references import GitReference, Reference
+from files.locks import is_taken
 from steps.engine.ending import Ending
 from steps.engine.finding import Found, found_in
 
@@ -72,13 +72,9 @@ class GitFinder:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            while True:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    self.ending.check()
-                    time.sleep(_LOOK)
+            while not is_taken(fd):
+                self.ending.check()
+                time.sleep(_LOOK)
             yield
         finally:
             os.close(fd)

@@ -1,4 +1,4 @@
-"""Whatever a run has started, wherever it has gone: found as what this process adopts, and ended.
+"""Whatever a run has started, wherever it has gone, is ended: what this process adopts, or what others find.
 
 The process of a run is the one to which the kernel gives what its descendants leave (`PR_SET_CHILD_SUBREAPER`), so all
 that is left of them is below it.
@@ -8,7 +8,7 @@ import contextlib
 import ctypes
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import psutil
@@ -27,31 +27,34 @@ def adopt_orphans() -> None:
         raise OSError(number, os.strerror(number))
 
 
-def end_descendants(grace: float, meanwhile: Callable[[], None]) -> int:
-    """SIGTERM to all descendants of this process, SIGKILL after `grace` seconds to what is left; how many were killed.
+def end_descendants(grace: float, meanwhile: Callable[[], None]) -> None:
+    """End all descendants of this process; `meanwhile` is called again and again: they may say something yet."""
+    end_all(_living, grace, meanwhile)
 
-    `meanwhile` is called again and again: they may have something to say while they end. Processes that are started
-    while others are ended are found, too.
+
+def end_all(
+    find: Callable[[], Sequence[psutil.Process]], grace: float, meanwhile: Callable[[], None] = lambda: None
+) -> int:
+    """SIGTERM to all that are found, SIGKILL after `grace` seconds, until none is; how many there were at first.
+
+    It is asked again and again: processes that are started while others are ended are found, too.
     """
-    told: set[tuple[int, float]] = set()
-    killed: set[tuple[int, float]] = set()
-    deadline = time.monotonic() + grace
-    while living := _living():
-        now = time.monotonic()
-        if now > deadline + KILL_WAIT:
-            break
-        for process in living:
-            key = process.pid, process.create_time()
+    found = find()
+    count, deadline = len(found), time.monotonic() + grace
+    told: set[psutil.Process] = set()
+    while found and time.monotonic() <= deadline + KILL_WAIT:
+        is_over = time.monotonic() >= deadline
+        for process in found:
             with contextlib.suppress(psutil.Error):
-                if now >= deadline:
+                if is_over:
                     process.kill()
-                    killed.add(key)
-                elif key not in told:
-                    told.add(key)
+                elif process not in told:
+                    told.add(process)
                     process.terminate()
         meanwhile()
         time.sleep(_LOOK)
-    return len(killed)
+        found = find()
+    return count
 
 
 def _living() -> list[psutil.Process]:

@@ -11,7 +11,6 @@
 | `lock` | locked as long as the process of the run lives |
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ import orjson
 from domain.errors import NotFound
 from domain.steps.runs import NEXT, RunRequest, RunState, RunStatus, Variable
 from files import durable
+from files.locks import is_taken
 
 REQUEST: Final = "request.json"
 STATE: Final = "state.json"
@@ -74,7 +74,7 @@ class RunFolder:
         fd = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, durable.PRIVATE)
         deadline = time.monotonic() + patience
         try:
-            while not (is_ours := _is_taken(fd)) and time.monotonic() < deadline:
+            while not (is_ours := is_taken(fd)) and time.monotonic() < deadline:
                 time.sleep(_LOOK)
             yield is_ours
         finally:
@@ -108,11 +108,3 @@ class RunFolder:
         except FileNotFoundError:
             raise NotFound(f"there is no run {self.path.name}") from None
         return document
-
-
-def _is_taken(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

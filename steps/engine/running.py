@@ -5,7 +5,7 @@ Source: docs/reference/steps.md, "Running a step", "Environment", "Output and ex
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +51,7 @@ class StepRun:
     service_env: Mapping[str, str]
     tell: Callable[[tuple[str, ...], StepResult], None]
     """Hears of each step that begins or ends, with its names from the outermost step inwards."""
-    begun: int = field(default=0)
+    begun: int = 0
 
     def run(self, found: Found, environment: Environment, inputs: Mapping[str, Known] | None = None) -> StepResult:
         """Run a step that no other one calls, as that of a job is."""

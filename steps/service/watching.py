@@ -57,8 +57,7 @@ class Watched:
     async def until(self, is_true: Callable[[], bool]) -> None:
         """Wait until something is true of what was seen; it is asked again with each change."""
         while not is_true():
-            changed = self._changed
-            await changed.wait()
+            await self.change()
 
     async def change(self) -> None:
         """Wait for the next change, or the end of looking."""

@@ -53,7 +53,6 @@ NO_READERS: Final = {
     "steps/engine/running.py": "looks for a shell by two names",
     "steps/proxy.py": "a connection in pieces",
     "steps/service/spawning.py": "folders of ours, a line each",
-    "steps/service/survivors.py": "what the kernel says of processes",
     "storage/backup_archive.py": "a file in pieces",
     "storage/durable_file.py": "folders above a file",
 }

@@ -15,7 +15,7 @@ import pytest
 
 from domain.steps.runs import RunRequest, RunState, RunStatus, Variable
 from steps.engine.run_folder import RunFolder
-from steps.engine.run_process import MARK
+from tests.steps.marked_processes import marked
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,14 +57,7 @@ class Running:
 
     def left(self) -> list[psutil.Process]:
         """Processes of the run, wherever they are."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(MARK) == str(self.folder.path) and process.status() != "zombie":
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return found
+        return marked(self.folder.path)
 
     async def has(self, name: str) -> str:
         """What a file of the job says, once it is there."""
