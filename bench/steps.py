@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-import grpc
 import psutil
 
 from bench.options import Options
@@ -29,6 +28,7 @@ from steps.engine.finding import Found
 from steps.engine.log_files import open_log
 from steps.engine.result_files import ResultFiles
 from steps.engine.running import StepRun
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
@@ -109,7 +109,7 @@ async def _service() -> AsyncIterator[tuple[StepRunnerStub, psutil.Process, Path
         assert process.stderr is not None
         await process.stderr.readline()
         async with grpc.aio.insecure_channel(f"unix:{path}") as channel:
-            yield StepRunnerStub(channel), psutil.Process(process.pid), Path(name)  # type: ignore[no-untyped-call]
+            yield StepRunnerStub(channel), psutil.Process(process.pid), Path(name)
         process.send_signal(signal.SIGTERM)
         await process.wait()
 

@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Final
-
-import grpc
+from typing import Any, Final
 
 from domain.errors import Unavailable
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
@@ -35,36 +34,43 @@ async def output(
 
     Raises `Unavailable` when nobody was reached for `patience` seconds; any other refusal as it is.
     """
-    stub, last = StepRunnerStub(channel), time.monotonic()  # type: ignore[no-untyped-call]  # generated
-    while True:
+    stub = StepRunnerStub(channel)
+
+    def follow() -> Any:
         request = messages.FollowIORequest(id=run_id, read_stdout=offsets.stdout, read_stderr=offsets.stderr)
-        try:
-            async for piece in stub.FollowIO(request, wait_for_ready=True):
-                last = time.monotonic()
-                is_stderr = piece.stream_type == messages.FollowIOResponse.stderr
-                if is_stderr:
-                    offsets.stderr += len(piece.stream)
-                else:
-                    offsets.stdout += len(piece.stream)
-                yield is_stderr, piece.stream
-        except grpc.aio.AioRpcError as error:
-            await _again(error, last, patience)
+        return stub.FollowIO(request, wait_for_ready=True)
+
+    async for piece in _responses(follow, patience):
+        is_stderr = piece.stream_type == messages.FollowIOResponse.stderr
+        if is_stderr:
+            offsets.stderr += len(piece.stream)
         else:
-            return
+            offsets.stdout += len(piece.stream)
+        yield is_stderr, piece.stream
 
 
 async def results(
     channel: grpc.aio.Channel, run_id: str, offsets: Offsets, patience: float = PATIENCE
 ) -> AsyncIterator[messages.StepResult]:
     """What becomes of the steps of a run until it ends, likewise."""
-    stub, last = StepRunnerStub(channel), time.monotonic()  # type: ignore[no-untyped-call]  # generated
+    stub = StepRunnerStub(channel)
+
+    def follow() -> Any:
+        return stub.Follow(messages.FollowRequest(id=run_id, read_results=offsets.results), wait_for_ready=True)
+
+    async for response in _responses(follow, patience):
+        offsets.results += 1
+        yield response.result
+
+
+async def _responses(follow: Callable[[], Any], patience: float) -> AsyncIterator[Any]:
+    """The responses of a call that is made again where it was cut; `follow` makes it by what has been taken so far."""
+    last = time.monotonic()
     while True:
-        request = messages.FollowRequest(id=run_id, read_results=offsets.results)
         try:
-            async for response in stub.Follow(request, wait_for_ready=True):
+            async for response in follow():
                 last = time.monotonic()
-                offsets.results += 1
-                yield response.result
+                yield response
         except grpc.aio.AioRpcError as error:
             await _again(error, last, patience)
         else:

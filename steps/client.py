@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import grpc
-
 from domain.errors import NotFound, PerdureError, Unavailable
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
@@ -13,7 +12,7 @@ from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 async def list_runs(path: Path, timeout: float) -> list[dict[str, Any]]:
     """The runs by their ids, each with its status in plain words. Raises `Unavailable`."""
     async with _channel(path) as channel:
-        response = await _asked(path, _stub(channel).List(messages.ListRequest(), timeout=timeout))
+        response = await _asked(path, StepRunnerStub(channel).List(messages.ListRequest(), timeout=timeout))
     return [
         {
             "id": job.id,
@@ -28,11 +27,7 @@ async def list_runs(path: Path, timeout: float) -> list[dict[str, Any]]:
 async def cancel_run(path: Path, run_id: str, timeout: float) -> None:
     """Let a run end. Raises `NotFound`, `Unavailable`."""
     async with _channel(path) as channel:
-        await _asked(path, _stub(channel).Cancel(messages.CancelRequest(id=run_id), timeout=timeout))
-
-
-def _stub(channel: grpc.aio.Channel) -> Any:
-    return StepRunnerStub(channel)  # type: ignore[no-untyped-call]  # generated
+        await _asked(path, StepRunnerStub(channel).Cancel(messages.CancelRequest(id=run_id), timeout=timeout))
 
 
 def _channel(path: Path) -> grpc.aio.Channel:

@@ -20,6 +20,9 @@ def make(folder: Path) -> None:
         outputs = [f"--python_out={folder}", f"--pyi_out={folder}", *calls]
         if protoc.main(["protoc", *includes, *outputs, f"steps/proto/{source}"]):
             raise SystemExit(f"{source} cannot be compiled")
+    for calls_file in (folder / "steps/proto").glob("*_pb2_grpc.py"):
+        text = calls_file.read_text()
+        calls_file.write_text(text.replace("\nimport grpc\n", "\nfrom steps.grpc_library import grpc\n"))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import wraps
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
-import grpc
 import structlog
 
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Refused, TooLarge, Unavailable
-
-Service = TypeVar("Service")
+from steps.grpc_library import grpc
 
 CODES: Final[Mapping[type[PerdureError], grpc.StatusCode]] = {
     Invalid: grpc.StatusCode.INVALID_ARGUMENT,

@@ -1,18 +1,15 @@
 """The service as a process: a socket, two services of gRPC on the same runs, until a signal ends it. The runs go on."""
 
 import asyncio
-import os
 import signal
 import sys
 from pathlib import Path
 from typing import Final
 
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # gRPC reads it when it is imported; nothing here forks
-
-import grpc
 import structlog
 
 from steps.engine.every_finder import RUNS
+from steps.grpc_library import grpc
 from steps.proto.runs_pb2_grpc import add_RunsServicer_to_server
 from steps.proto.step_runner_pb2_grpc import add_StepRunnerServicer_to_server
 from steps.service.front import Front
@@ -54,8 +51,8 @@ async def serve(path: Path, root: Path, *, kept: float = KEPT) -> None:
         inner = path.with_suffix(".inner")
         inner.unlink(missing_ok=True)
         server = grpc.aio.server(options=_OPTIONS)
-        add_StepRunnerServicer_to_server(StepRunner(registry), server)  # type: ignore[no-untyped-call]  # generated
-        add_RunsServicer_to_server(ProductRuns(registry), server)  # type: ignore[no-untyped-call]  # generated
+        add_StepRunnerServicer_to_server(StepRunner(registry), server)
+        add_RunsServicer_to_server(ProductRuns(registry), server)
         server.add_insecure_port(f"unix:{inner}")
         await server.start()
         front = Front(listening, inner)

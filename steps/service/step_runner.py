@@ -16,8 +16,6 @@ from steps.service.following import follow_results, follow_streams
 from steps.service.registry import Registry
 from steps.service.times import timestamp
 
-MAX_OFFSET: Final = 2**31 - 1
-"""The offsets of the document have 32 bits; the second service has 64 (`steps.service.product_runs`)."""
 _Job: Final = messages.Job
 _STATUS: Final[Mapping[RunStatus, int]] = {
     RunStatus.PENDING: _Job.running,

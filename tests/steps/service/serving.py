@@ -1,7 +1,6 @@
 """A service of its own process, which may be killed and started again, and clients of it."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -10,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import grpc
 import psutil
 
-from steps.engine.run_process import MARK
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.runs_pb2_grpc import RunsStub
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
+from tests.steps.marked_processes import marked
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -92,13 +91,13 @@ class Served:
     async def client(self) -> AsyncIterator[StepRunnerStub]:
         """The five calls."""
         async with self.channel() as channel:
-            yield StepRunnerStub(channel)  # type: ignore[no-untyped-call]  # generated
+            yield StepRunnerStub(channel)
 
     @asynccontextmanager
     async def product(self) -> AsyncIterator[RunsStub]:
         """The calls of the second service."""
         async with self.channel() as channel:
-            yield RunsStub(channel)  # type: ignore[no-untyped-call]  # generated
+            yield RunsStub(channel)
 
     async def status(self, run_id: str) -> int:
         """How far a run is."""
@@ -126,21 +125,12 @@ class Served:
 
     def left(self) -> list[psutil.Process]:
         """Processes of runs of this service."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                mark = process.environ().get(MARK, "")
-                if mark.startswith(str(self.root)) and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return found
+        return marked(self.root)
 
 
 @asynccontextmanager
 async def served(folder: Path, **options: Any) -> AsyncIterator[Served]:
     """A service that is there until the block ends; its runs end then, too."""
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     found = Served(folder, **options)
     await found.start()
     try:

@@ -8,10 +8,10 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import grpc
 import pytest
 
 from steps.engine.run_folder import RunFolder
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from tests.steps.service.serving import Served, script, served
 from tests.waiting import eventually

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-import grpc
 import pytest
 
+from steps.grpc_library import grpc
 from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
 from tests.steps.service.serving import HEADER, Served, served

@@ -7,11 +7,11 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import grpc
 import pytest
 
 from steps.attached import Offsets, output, results
 from steps.dialing import ByteStream, ProcessStream, by_command, dialed
+from steps.grpc_library import grpc
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 from tests.steps.service.serving import Served, script, served, steps
@@ -95,7 +95,7 @@ async def test_two_hundred_proxies_are_killed_in_the_middle(service: Served) -> 
                 if dead == 200:
                     (service.work / "stop").touch()
         told = [result.status async for result in results(channel, "r", Offsets())]
-        (job,) = (await StepRunnerStub(channel).List(messages.ListRequest())).jobs  # type: ignore[no-untyped-call]
+        (job,) = (await StepRunnerStub(channel).List(messages.ListRequest())).jobs
     count = got[False].count(b"\n")
     assert got[False] == b"".join(b"line %d\n" % number for number in range(count))
     assert got[True] == b"".join(b"error %d\n" % number for number in range(count))

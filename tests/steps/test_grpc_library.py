@@ -1,0 +1,51 @@
+"""A process that uses gRPC starts others, and nobody sees anything of it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTS_OTHERS = """
+import asyncio, os, subprocess, sys
+{imported}
+async def main():
+    async with grpc.aio.insecure_channel("unix:/nowhere") as channel:
+        try:
+            await channel.unary_unary("/x/y")(b"", timeout=0.1)
+        except grpc.aio.AioRpcError:
+            pass
+        for _ in range(20):  # with a function to call there is a copy of the process, as with another user
+            subprocess.run(["true"], check=True, preexec_fn=int)
+asyncio.run(main())
+print(os.environ.get("GRPC_ENABLE_FORK_SUPPORT"))
+"""
+
+
+def said(imported: str) -> tuple[str, str]:
+    """Output and errors of a process that starts others."""
+    command = [sys.executable, "-c", STARTS_OTHERS.format(imported=imported)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+def test_copies_of_the_process_say_nothing_and_find_no_variable() -> None:
+    assert said("from steps.grpc_library import grpc") == ("None\n", "")
+
+
+def test_by_itself_it_does() -> None:
+    """When gRPC is quiet by itself, this and `steps.grpc_library` can go."""
+    assert "fork" in said("import grpc")[1]
+
+
+@pytest.mark.parametrize("folder", ["steps", "cli", "bench", "tests"])
+def test_nothing_imports_it_in_another_way(folder: str) -> None:
+    own = {ROOT / "steps/grpc_library.py", Path(__file__)}
+    found = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / folder).rglob("*.py")
+        if path not in own and re.search(r"^\s*(import|from) grpc\b", path.read_text(), re.MULTILINE)
+    ]
+    assert found == []
