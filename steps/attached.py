@@ -8,13 +8,16 @@ from typing import Any, Final
 
 from domain.errors import Unavailable
 from steps.grpc_library import grpc
+from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
+from steps.proto.runs_pb2_grpc import RunsStub
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
 PATIENCE: Final = 60.0
 """Seconds without any progress after which a run counts as out of reach."""
 _PAUSE: Final = 0.1
-_LOST: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
+_CUT: Final = grpc.StatusCode.UNAVAILABLE
+_LOST: Final = frozenset({_CUT, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
 """What a call ends with whose connection was cut, or whose service was killed."""
 
 
@@ -63,23 +66,53 @@ async def results(
         yield response.result
 
 
+async def events(
+    channel: grpc.aio.Channel, run_id: str, patience: float = PATIENCE
+) -> AsyncIterator[product.FollowEventsResponse]:
+    """All of a run from its beginning to its end, in order: what it writes, and what becomes of its steps. Likewise."""
+    stub = RunsStub(channel)
+    offset = results = 0
+
+    def follow() -> Any:
+        request = product.FollowEventsRequest(id=run_id, offset=offset, read_results=results)
+        return stub.FollowEvents(request, wait_for_ready=True)
+
+    async for event in _responses(follow, patience):
+        offset += len(event.data)
+        results += event.HasField("result")
+        yield event
+
+
 async def _responses(follow: Callable[[], Any], patience: float) -> AsyncIterator[Any]:
-    """The responses of a call that is made again where it was cut; `follow` makes it by what has been taken so far."""
-    last = time.monotonic()
+    """The responses of a call that is made again where it was cut; `follow` makes it by what has been taken so far.
+
+    A run may be silent for hours: what counts is for how long the service has not answered.
+    """
+    answered = time.monotonic()
     while True:
+        call = follow()
         try:
-            async for response in follow():
-                last = time.monotonic()
+            await asyncio.wait_for(call.initial_metadata(), patience)
+            async for response in call:
+                answered = time.monotonic()
                 yield response
+        except TimeoutError:
+            raise Unavailable(f"the step runner has been out of reach for {patience:g} s") from None
         except grpc.aio.AioRpcError as error:
-            await _again(error, last, patience)
+            answered = _heard(error, answered, patience)
+            await asyncio.sleep(_PAUSE)
         else:
             return
+        finally:
+            call.cancel()
 
 
-async def _again(error: grpc.aio.AioRpcError, last: float, patience: float) -> None:
+def _heard(error: grpc.aio.AioRpcError, answered: float, patience: float) -> float:
+    """When the service was there for the last time. Raises what is no cut, and `Unavailable`."""
     if error.code() not in _LOST:
         raise error
-    if time.monotonic() - last > patience:
-        raise Unavailable(f"the step runner has been out of reach for {patience:g} s: {error.details()}") from error
-    await asyncio.sleep(_PAUSE)
+    if error.code() is _CUT:
+        return time.monotonic()
+    if time.monotonic() - answered > patience:
+        raise Unavailable(f"the step runner has failed for {patience:g} s: {error.details()}") from error
+    return answered
