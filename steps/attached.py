@@ -28,6 +28,8 @@ class Offsets:
     stdout: int = 0
     stderr: int = 0
     results: int = 0
+    log: int = 0
+    """Of both streams in one."""
 
 
 async def output(
@@ -67,20 +69,36 @@ async def results(
 
 
 async def events(
-    channel: grpc.aio.Channel, run_id: str, patience: float = PATIENCE
+    channel: grpc.aio.Channel, run_id: str, offsets: Offsets, patience: float = PATIENCE
 ) -> AsyncIterator[product.FollowEventsResponse]:
-    """All of a run from its beginning to its end, in order: what it writes, and what becomes of its steps. Likewise."""
+    """All of a run until it ends, in order: what it writes, and what becomes of its steps. Likewise."""
     stub = RunsStub(channel)
-    offset = results = 0
 
     def follow() -> Any:
-        request = product.FollowEventsRequest(id=run_id, offset=offset, read_results=results)
+        request = product.FollowEventsRequest(id=run_id, offset=offsets.log, read_results=offsets.results)
         return stub.FollowEvents(request, wait_for_ready=True)
 
     async for event in _responses(follow, patience):
-        offset += len(event.data)
-        results += event.HasField("result")
+        offsets.log += len(event.data)
+        offsets.results += event.HasField("result")
         yield event
+
+
+async def asked(call: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """The response of a call that may be made twice; it is made again where it was cut.
+
+    Raises `Unavailable` when nobody was reached for `patience` seconds; any other refusal as it is.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return await asyncio.wait_for(call(), max(_PAUSE, deadline - time.monotonic()))
+        except TimeoutError:
+            raise Unavailable(f"the step runner has been out of reach for {patience:g} s") from None
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not _CUT:
+                raise
+            await asyncio.sleep(_PAUSE)
 
 
 async def _responses(follow: Callable[[], Any], patience: float) -> AsyncIterator[Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Unavailable
-from steps.attached import events
+from steps.attached import Offsets, events
 from steps.dialing import ByteStream, by_command, dialed
 from steps.grpc_library import grpc
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
@@ -50,7 +50,7 @@ async def test_a_run_that_was_silent_for_longer_than_anybody_waits_is_found_agai
 
         async def follow() -> None:
             nonlocal log
-            async for event in events(channel, "r", PATIENCE):
+            async for event in events(channel, "r", Offsets(), PATIENCE):
                 log += event.data
                 times.append(time.monotonic())
 
@@ -67,7 +67,7 @@ async def test_a_run_that_was_silent_for_longer_than_anybody_waits_is_found_agai
 async def test_nobody_waits_for_ever_for_a_service_that_is_gone(service: Served) -> None:
     async with service.channel() as channel:
         await StepRunnerStub(channel).Run(script("r", "echo before; exec sleep 600", service.work))
-        following = events(channel, "r", PATIENCE)
+        following = events(channel, "r", Offsets(), PATIENCE)
         while not (await anext(following)).data:
             pass
         await service.kill()
@@ -78,5 +78,5 @@ async def test_nobody_waits_for_ever_for_a_service_that_is_gone(service: Served)
 async def test_what_is_no_cut_is_told_as_it_is(service: Served) -> None:
     async with service.channel() as channel:
         with pytest.raises(grpc.aio.AioRpcError) as error:
-            _ = [event async for event in events(channel, "nobody", PATIENCE)]
+            _ = [event async for event in events(channel, "nobody", Offsets(), PATIENCE)]
     assert error.value.code() is grpc.StatusCode.NOT_FOUND
