@@ -13,7 +13,7 @@ import pytest
 from tests.fleet.server import ProtocolServer
 
 ROOT = Path(__file__).parents[2]
-Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
+Start = Callable[..., Awaitable[asyncio.subprocess.Process]]
 
 
 @pytest.fixture(name="start")
@@ -33,10 +33,18 @@ token = "glrt-abcdefghijk"
     )
     started: list[asyncio.subprocess.Process] = []
 
-    async def run() -> asyncio.subprocess.Process:
+    async def run(*words: str) -> asyncio.subprocess.Process:
         program = "from cli.installation.runner import app; app()"
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", program, "run", "--config", str(config), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
+            sys.executable,
+            "-c",
+            program,
+            "run",
+            "--config",
+            str(config),
+            *words,
+            cwd=ROOT,
+            stderr=asyncio.subprocess.DEVNULL,
         )
         started.append(process)
         return process

@@ -3,7 +3,9 @@
 import json
 import random
 import re
+import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from fleet.executors.survivors import find_survivors
 from tests.fleet.job_steps.test_stage import job, log, script, section
+from tests.fleet.job_users import needs_namespaces
 from tests.fleet.jobs import archive, payload
 from tests.fleet.runner_process import Start, records, until
 from tests.fleet.server import ProtocolServer
@@ -58,6 +61,26 @@ async def test_steps_go_on_and_are_found_again(server: ProtocolServer, start: St
     assert find_survivors(record["mark"]) == []
     second.send_signal(signal.SIGTERM)
     assert await second.wait() == 0
+
+
+@needs_namespaces
+async def test_steps_in_namespaces_go_on_too(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
+    """What the job wrote is not seen from outside: the log tells."""
+    go = Path(tempfile.mkdtemp()) / "go"
+    try:
+        server.queue.append(job([script("a", waits(go, "a")), script("b", "echo b")]))
+        first = await start("--hide", str(tmp_path))
+        await server.until(lambda: b"a began\n" in server.logs[1])
+        await killed(first)
+        go.touch()
+        await start("--hide", str(tmp_path))
+        await server.until(lambda: 1 in server.finals)
+        text = log(server)
+        assert server.finals[1]["state"] == "success", text
+        assert section(text, "step_a") == "a began\na went on\n"
+        assert section(text, "step_b") == "b\n"
+    finally:
+        shutil.rmtree(go.parent)
 
 
 async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
