@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from domain.errors import PerdureError
+from domain.masked_stream import Masker
 from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
 from fleet.client import JobKey, RunnerClient
@@ -21,7 +22,6 @@ from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import Job
 from fleet.job_steps.local_service import LocalService
 from fleet.job_steps.stage import StepsStage, steps_folder
-from fleet.masking import Masker
 from fleet.reply import Answer, JobReply
 from fleet.stages import Stages, StageTimes
 from fleet.state import JobRecord, JobStore, RunningSteps, finished

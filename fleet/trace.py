@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from domain.errors import StorageFull
+from domain.masked_stream import Masker
 from fleet.client import Output
-from fleet.masking import Masker
 
 GREEN, RED, YELLOW, CYAN, RESET = "\x1b[32;1m", "\x1b[31;1m", "\x1b[33m", "\x1b[36;1m", "\x1b[0;m"
 CLEAR = "\x1b[0K"

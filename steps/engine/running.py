@@ -62,7 +62,8 @@ class StepRun:
 
         def work() -> StepResult:
             bound = bound_inputs(found.definition.spec.inputs, inputs or {})
-            return self._defined((), replace(result, inputs=bound), found, bound, environment)
+            known = self._with_inputs((), result, bound)
+            return self._defined((), known, found, bound, environment)
 
         return self._told((), self._guarded(result, work))
 
@@ -104,10 +105,15 @@ class StepRun:
         inputs = {name: rendered(value, names) for name, value in work.inputs.items()}
         found = self.finder.find(reference, folder)
         bound = bound_inputs(found.definition.spec.inputs, inputs)
-        result = replace(result, inputs=bound)
-        if any(one.is_sensitive for one in bound.values()):
-            self.tell(path, result)  # whoever shows what it writes has to know before it does
-        return self._guarded(result, lambda: self._defined(path, result, found, bound, environment))
+        known = self._with_inputs(path, result, bound)
+        return self._guarded(known, lambda: self._defined(path, known, found, bound, environment))
+
+    def _with_inputs(self, path: tuple[str, ...], result: StepResult, inputs: Mapping[str, Known]) -> StepResult:
+        """The result with its inputs. Whoever shows what a step writes has to know what is sensitive before it does."""
+        result = replace(result, inputs=inputs)
+        if any(one.is_sensitive for one in inputs.values()):
+            self.tell(path, result)
+        return result
 
     def _defined(
         self,

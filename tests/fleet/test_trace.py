@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.masking import Masker
+from domain.masked_stream import Masker
 from fleet.trace import Trace
 from tests.program import ROOT
 
@@ -76,7 +76,7 @@ FULL_DISK = """
 import resource, sys, zlib
 from domain.errors import StorageFull
 from pathlib import Path
-from fleet.masking import Masker
+from domain.masked_stream import Masker
 from fleet.trace import Trace
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 trace = Trace(Path(sys.argv[1]), Masker(()))
