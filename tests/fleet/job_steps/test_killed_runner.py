@@ -7,9 +7,11 @@ import shutil
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from fleet.executors.survivors import find_survivors
@@ -92,7 +94,8 @@ async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Star
     await killed(first)
     (record,) = records(tmp_path)
     for process in find_survivors(record["mark"]):
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     await start()
     await server.until(lambda: 1 in server.finals)
     assert server.finals[1]["failure_reason"] == "runner_system_failure"
