@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
+from sqlalchemy import select
+
 from models.clock import system_clock
 from models.repositories.artifacts import artifacts
+from models.repositories.pipelines.job_rows import job
 from models.session import Database
 from storage.objects import ObjectStore
 
@@ -41,7 +44,9 @@ async def hand_in(database: Database, store: ObjectStore, job_id: int, content: 
     """The rows and the object that an upload makes; `values` are columns of the artifact."""
     key = f"projects/1/jobs/{job_id}/steps-1"
     stored = await store.put(key, content)
-    known = {"file_type": artifacts.STEPS, "file_format": "raw", "filename": "steps.json", "project_id": 1}
+    known: dict[str, Any] = {"file_type": artifacts.STEPS, "file_format": "raw", "filename": "steps.json"}
     described = {"size": stored.size, "sha256": stored.sha256, "object_key": key, "access": "all", "parsed": True}
     async with database.write() as connection:
+        project = select(job.c.project_id).where(job.c.id == job_id)
+        known["project_id"] = (await connection.execute(project)).scalar_one()
         await artifacts.add(connection, system_clock(), **{**known, **described, "job_id": job_id, **values})
