@@ -18,8 +18,8 @@ MAX_FILE: Final = 4 * 1024 * 1024
 VERSION: Final = 1
 MAX_DEPTH: Final = 64
 """Lists and objects inside each other; what a runner is told is written by a library that ends at 254."""
-_LARGEST: Final = 2**63
-"""Whole numbers are below it; no others can be written for a runner."""
+_MAX_WHOLE: Final = 2**63 - 1
+"""The largest whole number that can be written for a runner."""
 _TYPES: Final[Mapping[str, tuple[type, str]]] = {
     "name": (str, "a text"),
     "status": (str, "a text"),
@@ -85,4 +85,4 @@ def _is_writable(value: Any, depth: int) -> bool:
     if isinstance(value, dict | list):
         items = value.values() if isinstance(value, dict) else value
         return depth > 0 and all(_is_writable(item, depth - 1) for item in items)
-    return not isinstance(value, int) or -_LARGEST <= value < _LARGEST
+    return not isinstance(value, int) or -_MAX_WHOLE - 1 <= value <= _MAX_WHOLE
