@@ -19,7 +19,7 @@ RUN = """
         - {name: whisper, script: echo}
 """
 """A configuration of one job with three steps."""
-DONE = {
+DONE: dict[str, dict[str, Any]] = {
     "hello": {"outputs": {"line": "canary of an output"}, "exports": {"A": "1"}},
     "shout": {"outputs": {"line": "\0 \u20ac", "deep": [{"n": 1.5}, None]}, "exports": {}},
 }
