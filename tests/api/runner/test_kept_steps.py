@@ -173,3 +173,18 @@ async def test_they_are_kept_as_long_as_the_artifacts_of_the_job(world: World) -
     assert row.expire_at is not None
     assert (row.access, row.parsed, row.filename) == ("developer", True, "artifacts.zip")
     assert (row.expire_at - row.created_at).total_seconds() == 7200
+
+
+async def test_a_job_that_is_being_canceled_hands_in_what_its_steps_gave(world: World) -> None:
+    pipeline_id = await world.pipeline(WORK)
+    first = await world.job()
+    await world.settle(pipeline_id, Command("cancel_job", "stop", first["id"]))
+    assert (await world.row(first["id"])).status == "canceling"
+    assert "the attempt has not ended" in await again(world, pipeline_id, first["id"], "shout", "early")
+    steps = [STEPS[0], {**STEPS[1], "status": "canceled", "is_kept": False}]
+    assert (await world.upload(first, written(*steps), **AS_STEPS)).status_code == 201
+    await world.put(first, "failed", failure_reason="job_canceled")
+    await world.settle(pipeline_id)
+    assert (await world.row(first["id"])).status == "canceled"
+    assert await again(world, pipeline_id, first["id"], "shout") == ""
+    assert (await world.job())["steps_resume"] == {"from": "shout", "done": {"hello": DONE["hello"]}}
