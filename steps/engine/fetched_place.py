@@ -42,11 +42,11 @@ class FetchedPlace:
         finally:
             os.close(fd)
 
-    def known(self, name: str) -> str:
-        """The hash of which a name was not long ago; nothing where that is not known."""
+    def known(self, name: str, *, is_lasting: bool = False) -> str:
+        """The hash that a name had not long ago, or, of one that means the same for ever, at any time; else nothing."""
         note = self._note(name)
         try:
-            is_fresh = time.time() - note.stat().st_mtime < FRESH
+            is_fresh = is_lasting or time.time() - note.stat().st_mtime < FRESH
             return note.read_text() if is_fresh else ""
         except FileNotFoundError:
             return ""
