@@ -7,6 +7,8 @@ from typing import Final
 
 PART: Final = "--part"
 """The word after which a bundle is given a part of PARTS; nobody else calls that."""
+START: Final = "start"
+"""The name of what starts the program of a bundle; it lies beside it."""
 PARTS: Final = {"spawning": "steps.service.spawning", "images": "steps.oci.command"}
 """Modules by the name of the part; the `main` of each is called."""
 _ROOT: Final = str(Path(__file__).resolve().parents[1])
@@ -21,7 +23,7 @@ def is_bundle() -> bool:
 def own_command(part: str) -> list[str]:
     """The words that start a part. Modules that lie about where it is started are not imported (`-P`)."""
     if is_bundle():
-        return [sys.executable, PART, part]
+        return [str(Path(sys.executable).with_name(START)), PART, part]
     return [sys.executable, "-P", "-c", _CODE.format(root=_ROOT, part=part)]
 
 
