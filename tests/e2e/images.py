@@ -72,8 +72,7 @@ class Skopeo:
     ) -> tuple[int, str]:
         """Copy an image; `pull` and `push` are `user:password` for either side, `form` is what the target gets."""
         options = [
-            "--format",
-            form,
+            *(("--format", form) if form else ()),
             *(("--src-creds", pull) if pull else ()),
             *(("--dest-creds", push) if push else ()),
         ]
