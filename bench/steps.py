@@ -87,7 +87,7 @@ def _steps() -> float:
             def tell(path: tuple[str, ...], result: object) -> None:
                 results.write(repr((path, result)).encode())
 
-            finder = every_finder(folder / "cache", ending)
+            finder = every_finder(folder / "cache", ending, {})
             run = StepRun(folder, ResultFiles(folder), log, ending, finder, {}, dict(os.environ), tell)
             found = Found(Definition(Spec(), read_calls(calls, "steps")), folder)
             begun = time.perf_counter()
