@@ -16,7 +16,8 @@ from typing import Any
 
 from domain.errors import Invalid
 from fleet.executors.rights import JobRights, Launch
-from fleet.executors.survivors import KILL_WAIT, has_members, start_time
+from fleet.executors.survivors import has_members, start_time
+from steps.engine.processes import KILL_WAIT
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
 READ_SIZE = 64 * 1024

@@ -2,16 +2,14 @@
 
 import contextlib
 import os
-import time
 from typing import Final
 
 import psutil
 
+from steps.engine.processes import end_all
+
 MARK: Final = "PERDURE_JOB_MARK"
 """Environment variable whose value tells the processes of one job from all others."""
-
-KILL_WAIT: Final = 5.0
-"""Seconds to wait for a killed process; one that hangs in the kernel is left to it."""
 
 SAME_START: Final = 0.05
 """Two start times (seconds) so near are the same: the kernel counts in hundredths."""
@@ -40,40 +38,27 @@ def find_survivors(mark: str, group: int = 0, group_started: float = 0.0) -> lis
 
     The group only counts when its leader still has the recorded start time: the kernel uses process ids again.
     """
-    own_group = bool(group) and abs(start_time(group) - group_started) < SAME_START
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, ProcessLookupError):
-            if (own_group and os.getpgid(process.pid) == group) or process.environ().get(MARK) == mark:
-                found.append(process)
-    return found
+    return _found(mark, group if _is_ours(group, group_started) else 0)
 
 
 def end_survivors(mark: str, group: int = 0, group_started: float = 0.0, *, grace: float) -> int:
-    """End what `find_survivors` finds; how many there were."""
-    found = find_survivors(mark, group, group_started)
-    end_processes(found, grace)
-    return len(found)
+    """End what `find_survivors` finds, also what it starts meanwhile; how many there were at first.
+
+    A group that was the job's stays so when its leader has ended.
+    """
+    ours = group if _is_ours(group, group_started) else 0
+    return end_all(lambda: _found(mark, ours), grace)
 
 
-def end_processes(processes: list[psutil.Process], grace: float) -> None:
-    """SIGTERM to all, SIGKILL after `grace` seconds to those still there; returns when they are gone."""
-    for process in processes:
-        with contextlib.suppress(psutil.Error):
-            process.terminate()
-    deadline = time.monotonic() + grace
-    while processes := [process for process in processes if _alive(process)]:
-        if time.monotonic() >= deadline + KILL_WAIT:
-            return
-        if time.monotonic() >= deadline:
-            for process in processes:
-                with contextlib.suppress(psutil.Error):
-                    process.kill()
-        time.sleep(0.05)
+def _is_ours(group: int, group_started: float) -> bool:
+    return bool(group) and abs(start_time(group) - group_started) < SAME_START
 
 
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+def _found(mark: str, group: int) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            is_ours = (group and os.getpgid(process.pid) == group) or process.environ().get(MARK) == mark
+            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -120,3 +121,23 @@ async def test_survivors_are_found_by_mark_and_by_group(tmp_path: Path) -> None:
     assert await asyncio.to_thread(end_survivors, "mark-of-this-test", grace=1) >= 2
     assert find_survivors("mark-of-this-test") == []
     await task
+
+
+async def test_processes_that_become_others_while_they_are_ended_are_ended(tmp_path: Path) -> None:
+    """Each lives for a moment, heeds no SIGTERM and leaves another one behind."""
+    code = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "for _ in range(300):\n"
+        "    time.sleep(0.1)\n"
+        "    if os.fork(): os._exit(0)\n"
+        f"    open({str(tmp_path / 'now')!r}, 'w').write(str(os.getpid()))\n"
+    )
+    environment = {**os.environ, MARK: "mark-of-a-chain"}
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=environment, start_new_session=True)
+    await process.wait()
+    await asyncio.to_thread(end_survivors, "mark-of-a-chain", grace=0.3)
+    assert find_survivors("mark-of-a-chain") == []
+    last = (tmp_path / "now").read_text()
+    await asyncio.to_thread(end_survivors, "mark-of-a-chain", grace=0.3)
+    assert (tmp_path / "now").read_text() == last
