@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -66,10 +67,16 @@ def found_in(folder: Path, name: str = "", within: Path | None = None) -> Found:
         if within is not None and not path.resolve().is_relative_to(within.resolve()):
             raise Invalid(f"{path.relative_to(within)} is a link that leads out of where the step is")
         if path.is_file():
-            return Found(read_definition(_text(path), one), folder)
+            return Found(_read(_text(path), one), folder)
     if not folder.is_dir():
         raise Invalid(f"there is no folder {folder}")
     raise Invalid(f"there is no {name or ' or '.join(FILES)} in {folder}")
+
+
+@lru_cache(maxsize=32)
+def _read(text: str, name: str) -> Definition:
+    """What a file says; the same text says the same when its step is called again."""
+    return read_definition(text, name)
 
 
 def _text(path: Path) -> str:

@@ -1,6 +1,8 @@
 """The files into which a step writes its outputs and exports: a fresh pair for each step, gone when it has ended."""
 
 import os
+import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,17 +48,35 @@ class ResultFiles:
             yield found
         finally:
             for path in (found.output, found.export):
-                path.unlink(missing_ok=True)
+                _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Whatever a step has put there."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _content(path: Path) -> bytes:
-    """A step may have put a link or a pipe there: neither is followed, and nothing is waited for."""
+    """A step may have put a link, a pipe or a folder there: none is followed, and nothing is waited for."""
     try:
+        if _is_empty(path.lstat()):
+            return b""  # as of most steps
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise Invalid(f"{path.name} cannot be read any more: {error.strerror}") from None
-    with os.fdopen(fd, "rb") as file:
-        content = file.read(MAX_FILE + 1) or b""
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise Invalid(f"{path.name} cannot be read any more: it is no file")
+        content = os.pread(fd, MAX_FILE + 1, 0)
+    finally:
+        os.close(fd)
     if len(content) > MAX_FILE:
         raise Invalid(f"{path.name.partition('-')[0]} file: at most {MAX_FILE:,} bytes are read")
     return content
+
+
+def _is_empty(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and not found.st_size
