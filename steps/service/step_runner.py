@@ -57,7 +57,10 @@ class StepRunner(StepRunnerServicer):
     ) -> AsyncIterator[messages.FollowIOResponse]:
         """What commands write, from where the caller has read to."""
         if request.read_stdout < 0 or request.read_stderr < 0:
-            raise Invalid("an offset is below 0")
+            raise Invalid(
+                "an offset is below 0; those of `FollowIO` end at 2,147,483,647, and those of `FollowLogs` of "
+                "`perdure.steps.Runs` have 64 bits"
+            )
         watched = self._registry.get(request.id)
         async for name, data in follow_streams(watched, request.read_stdout, request.read_stderr):
             kind = messages.FollowIOResponse.stderr if name == STDERR else messages.FollowIOResponse.stdout
