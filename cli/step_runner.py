@@ -15,10 +15,11 @@ from cli.exit_codes import ExitCode
 from cli.main import JsonOption
 from cli.pairs import pairs
 from domain.errors import ConfigInvalid, Invalid, NotFound
+from domain.masked_stream import Masker
 from domain.steps.definition import Definition, Spec
 from domain.steps.reading import read_calls
 from domain.steps.rendering import Known
-from domain.steps.results import StepResult, StepStatus, document_of
+from domain.steps.results import StepResult, StepStatus, document_of, secrets_of
 from domain.steps.values import ValueType
 from steps.engine.finding import Found, found_in
 from steps.foreground import Wanted, run_here
@@ -170,18 +171,31 @@ def _known(values: Mapping[str, str]) -> dict[str, Known]:
 
 
 def _run(wanted: Wanted, results: Path | None) -> int:
-    """The exit status. What steps write goes where they write it; their names go to standard error."""
-    streams = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
+    """The exit status. What steps write goes where they write it; their names go to standard error.
 
-    def echo(name: str, data: bytes) -> None:
+    What is sensitive is masked from where it is known on.
+    """
+    streams = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
+    maskers = {name: Masker((), ()) for name in streams}
+
+    def show(name: str, data: bytes) -> None:
         streams[name].write(data)
         streams[name].flush()
 
+    def echo(name: str, data: bytes) -> None:
+        show(name, maskers[name].feed(data))
+
     def tell(path: tuple[str, ...], result: StepResult) -> None:
+        secrets = secrets_of(result)
+        for name, masker in maskers.items():
+            show(name, masker.flush())
+            masker.add(secrets)
         if path and result.status is StepStatus.RUNNING:
             typer.echo(f"step {'/'.join(path)}", err=True)
 
     result = run_here(wanted, echo, tell)
+    for name, masker in maskers.items():
+        show(name, masker.flush())
     if results is not None:
         results.touch(mode=0o640)
         results.write_text(json.dumps(document_of(result), indent=2) + "\n")

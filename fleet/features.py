@@ -10,11 +10,11 @@ DONE = (
     "variables", "artifacts", "shared", "upload_multiple_artifacts", "upload_raw_artifacts", "refspecs", "masking",
     "raw_variables", "artifacts_exclude", "multi_build_steps", "trace_reset", "trace_checksum", "trace_size",
     "cancelable", "return_exit_code", "cancel_gracefully", "two_phase_job_commit", "job_inputs",
+    "native_steps_integration", "steps_resume",
 )  # fmt: skip
 NOT_DONE = (
     "image", "services", "cache", "fallback_cache_keys", "session", "terminal", "proxy", "vault_secrets",
     "service_variables", "service_multiple_aliases", "image_executor_opts", "service_executor_opts",
-    "native_steps_integration",
 )  # fmt: skip
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "i686": "386", "armv7l": "arm"}

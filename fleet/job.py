@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from domain.errors import Invalid
+from domain.steps.runs import DoneStep
 
 DEFAULT_TIMEOUT = 7200
 """Seconds a job may take when the server names no limit."""
@@ -77,6 +78,8 @@ class Features:
     trace_sections: bool = False
     token_mask_prefixes: tuple[str, ...] = ()
     failure_reasons: tuple[str, ...] = ()
+    steps_artifact: bool = False
+    """Whether it keeps what became of the steps of `run`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,12 @@ class Job:
     services: tuple[str, ...] = ()
     has_cache: bool = False
     features: Features = field(default_factory=Features)
+    run: str = ""
+    """`run`, a list of steps, as JSON text; then there are no scripts."""
+    done: Mapping[str, DoneStep] = field(default_factory=dict)
+    """Those of its steps that an earlier attempt has done."""
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """As it came: a runner that was killed reads it again."""
 
 
 def read_job(payload: Mapping[str, Any]) -> Job:
@@ -130,6 +139,9 @@ def read_job(payload: Mapping[str, Any]) -> Job:
         services=tuple(name for item in _objects(payload, "services") if (name := _text(item, "name"))),
         has_cache=any(_texts(item, "paths") or item.get("untracked") is True for item in _objects(payload, "cache")),
         features=_read_features(_object(payload, "features")),
+        run=_text(payload, "run"),
+        done={name: _read_done(item) for name, item in _object(_object(payload, "steps_resume"), "done").items()},
+        document=payload,
     )
 
 
@@ -190,7 +202,14 @@ def _read_features(item: Mapping[str, Any]) -> Features:
         trace_sections=item.get("trace_sections") is True,
         token_mask_prefixes=_texts(item, "token_mask_prefixes"),
         failure_reasons=_texts(item, "failure_reasons"),
+        steps_artifact=item.get("steps_artifact") is True,
     )
+
+
+def _read_done(item: Any) -> DoneStep:
+    done = item if isinstance(item, dict) else {}
+    exports = {name: text for name, text in _object(done, "exports").items() if isinstance(text, str)}
+    return DoneStep(_object(done, "outputs"), exports)
 
 
 def _text(item: Mapping[str, Any], key: str) -> str:

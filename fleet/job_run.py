@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 from domain.errors import PerdureError
+from domain.masked_stream import Masker
 from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
 from fleet.client import JobKey, RunnerClient
@@ -18,10 +20,11 @@ from fleet.executors.process import Group
 from fleet.executors.shell import ShellExecutor
 from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import Job
-from fleet.masking import Masker
+from fleet.job_steps.local_service import LocalService
+from fleet.job_steps.stage import StepsStage, steps_folder
 from fleet.reply import Answer, JobReply
 from fleet.stages import Stages, StageTimes
-from fleet.state import JobRecord, JobStore, finished
+from fleet.state import JobRecord, JobStore, RunningSteps, finished
 from fleet.stop import Cause, Stop
 from fleet.trace import DEFAULT_LIMIT, Trace
 from fleet.unsupported import accepts
@@ -49,12 +52,21 @@ class RunLimits:
 class JobRun:
     """Runs one job. `stop` may be ordered at any time; the job's processes are gone when `run` returns."""
 
-    def __init__(self, job: Job, slot: Slot, client: RunnerClient, store: JobStore, limits: RunLimits) -> None:
-        """Nothing happens before `run`."""
+    def __init__(
+        self,
+        job: Job,
+        slot: Slot,
+        client: RunnerClient,
+        store: JobStore,
+        limits: RunLimits,
+        record: JobRecord | None = None,
+    ) -> None:
+        """Nothing happens before `run`. `record` is of a runner that was killed, and whose job goes on."""
         self._job, self._slot, self._client, self._store, self._limits = job, slot, client, store, limits
         self._key = JobKey(job.id, job.token)
         self.stop = Stop()
-        self._record = JobRecord(
+        self._is_resumed = record is not None
+        self._record = record or JobRecord(
             job_id=job.id,
             token=job.token,
             url=client.url,
@@ -64,12 +76,13 @@ class JobRun:
 
     async def run(self) -> None:
         """Accept, execute, deliver. A job that the server takes back before it starts leaves nothing behind."""
-        reply = await self._client.update_job(self._key, "running")
-        if reply.answer is Answer.ABORT:
-            LOG.info("job %d was taken back before it started", self._job.id)
-            return
-        self._heed(reply)
-        await asyncio.to_thread(self._store.save, self._record)
+        if not self._is_resumed:
+            reply = await self._client.update_job(self._key, "running")
+            if reply.answer is Answer.ABORT:
+                LOG.info("job %d was taken back before it started", self._job.id)
+                return
+            self._heed(reply)
+            await asyncio.to_thread(self._store.save, self._record)
         workspace, problem = self._make_workspace()
         trace = self._open_trace(workspace)
         try:
@@ -128,7 +141,28 @@ class JobRun:
             hands=hands,
         )
         accepting = partial(accepts, self._job, workspace.variables, trace, self._limits.unsupported)
-        return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep, accepting)
+        steps = self._steps(workspace, trace, hands) if self._job.run else None
+        return Stages(self._job, executor, artifacts, trace, self.stop, times, self._client.sleep, accepting, steps)
+
+    def _steps(self, workspace: Workspace, trace: Trace, hands: Hands) -> StepsStage:
+        mark = self._record.mark
+        folder = steps_folder(workspace, mark)
+        state = self._record.steps or RunningSteps(
+            self._job.document, self._slot.short_token, self._slot.number, 0, time.time()
+        )
+        return StepsStage(
+            self._client,
+            self._job,
+            workspace,
+            mark,
+            LocalService(folder, workspace.bare_environment, workspace.rights, hands),
+            trace,
+            state,
+            self._record_steps,
+            self.stop.order,
+            self._limits.stages.grace,
+            is_resumed=self._is_resumed,
+        )
 
     def _make_workspace(self) -> tuple[Workspace | None, str]:
         try:
@@ -141,6 +175,10 @@ class JobRun:
             self.stop.order(Cause.ABORTED)
         elif reply.canceling:
             self.stop.order(Cause.CANCELED)
+
+    async def _record_steps(self, steps: RunningSteps) -> None:
+        self._record = replace(self._record, steps=steps)
+        await asyncio.to_thread(self._store.save, self._record)
 
     def _record_group(self, group: Group) -> None:
         self._record = replace(self._record, group=group.id, group_started=group.started)

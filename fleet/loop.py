@@ -18,7 +18,7 @@ from fleet.executors.hands import Hands
 from fleet.executors.rights import JobRights
 from fleet.executors.workspace import Slot
 from fleet.features import runner_info
-from fleet.job import read_job
+from fleet.job import Job, read_job
 from fleet.job_run import JobRun, RunLimits
 from fleet.poller import Poller, Slots
 from fleet.recovery import deliver_record, end_left
@@ -56,8 +56,9 @@ class RunnerProcess:
         try:
             await self._make_places()
             records = self._store.load()
-            await end_left(records, self._limits.stages.grace, self._rights)
-            for record in records:
+            over = [record for record in records if not self._resume(record, clients)]
+            await end_left(over, self._limits.stages.grace, self._rights)
+            for record in over:
                 self._recover(record, clients)
             if not self._ending:
                 pairs = zip(self._config.runners, clients, strict=True)
@@ -138,10 +139,14 @@ class RunnerProcess:
     def _start(
         self, entry: RunnerEntry, client: RunnerClient, payload: Mapping[str, Any], slot: int
     ) -> asyncio.Task[None]:
+        return self._run_job(entry, client, read_job(payload), slot)
+
+    def _run_job(
+        self, entry: RunnerEntry, client: RunnerClient, job: Job, slot: int, record: JobRecord | None = None
+    ) -> asyncio.Task[None]:
         place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights)
         limits = replace(self._limits, output=entry.output_limit, unsupported=self._config.unsupported_keywords)
-        job = read_job(payload)
-        job_run = JobRun(job, place, client, self._store, limits)
+        job_run = JobRun(job, place, client, self._store, limits, record)
         task = asyncio.create_task(job_run.run())
         self._runs[task] = job_run
 
@@ -152,8 +157,19 @@ class RunnerProcess:
                 LOG.error("job %d broke off; its state is kept for the next start", job.id, exc_info=fault)
 
         task.add_done_callback(ended)
-        LOG.info("job %d (%s) starts in slot %d", job.id, job.name, slot)
+        LOG.info("job %d (%s) %s in slot %d", job.id, job.name, "goes on" if record else "starts", slot)
         return task
+
+    def _resume(self, record: JobRecord, clients: list[RunnerClient]) -> bool:
+        """Go on with a job whose steps have gone on; False for one with which that cannot be done."""
+        if not record.goes_on or record.steps is None:
+            return False
+        for entry, client in zip(self._config.runners, clients, strict=True):
+            if (entry.url, entry.short_token) == (record.url, record.steps.short_token):
+                self._slots.hold(record.steps.slot)
+                self._run_job(entry, client, read_job(record.steps.document), record.steps.slot, record)
+                return True
+        return False
 
     def _recover(self, record: JobRecord, clients: list[RunnerClient]) -> None:
         client = next((c for c in clients if c.url == record.url), None)

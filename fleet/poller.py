@@ -26,6 +26,7 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         """`count` is the most there can be at one time."""
+        self._count = count
         self._free = list(range(count))
         self._available = asyncio.Semaphore(count)
 
@@ -34,10 +35,21 @@ class Slots:
         await self._available.acquire()
         return heapq.heappop(self._free)
 
+    def hold(self, number: int) -> None:
+        """Take this number, with which a job of a runner that was killed goes on; nobody may have taken one before.
+
+        One beyond the most that there can be is nobody's, and does not come back.
+        """
+        if number in self._free:
+            self._free.remove(number)
+            heapq.heapify(self._free)
+            self._available = asyncio.Semaphore(len(self._free))
+
     def give_back(self, number: int) -> None:
         """Make a number free again."""
-        heapq.heappush(self._free, number)
-        self._available.release()
+        if number < self._count:
+            heapq.heappush(self._free, number)
+            self._available.release()
 
 
 class Poller:

@@ -4,11 +4,11 @@ import asyncio
 import logging
 from pathlib import Path
 
+from domain.masked_stream import Masker
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
 from fleet.executors.hands import Hands
 from fleet.executors.rights import JobRights
-from fleet.masking import Masker
 from fleet.state import JobRecord, JobStore, finished
 from fleet.trace import Trace
 from fleet.verdict import failed

@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Protocol
 
 from domain.errors import Invalid, PerdureError
 from fleet.artifacts import Artifacts, wanted
@@ -27,6 +28,19 @@ STOP_VERDICTS = {
 }
 
 LOG = logging.getLogger(__name__)
+
+
+class RunSteps(Protocol):
+    """Runs the steps of a job (`fleet.job_steps.stage`)."""
+
+    is_resumed: bool
+    """Whether a runner that was killed has begun with them."""
+
+    async def run(self) -> Verdict:
+        """Run them."""
+
+    async def upload(self) -> None:
+        """Let the server keep what they gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +67,16 @@ class Stages:
         times: StageTimes,
         sleep: Callable[[float], Awaitable[None]],
         accepts: Callable[[], Awaitable[bool]],
+        run_steps: RunSteps | None = None,
     ) -> None:
         """`stop` may be ordered at any time; `sleep` is handed in so that tests need not wait.
 
-        `accepts` says in the log what is left out of the job, and whether it is run nevertheless.
+        `accepts` says in the log what is left out of the job, and whether it is run nevertheless. `run_steps` is for a
+        job with `run`.
         """
         self._job, self._executor, self._artifacts, self._trace = job, executor, artifacts, trace
         self._stop, self._times, self._sleep, self._accepts = stop, times, sleep, accepts
+        self._run_steps = run_steps
         self._script_began = False
 
     async def run(self) -> Verdict:
@@ -77,13 +94,15 @@ class Stages:
             with contextlib.suppress(PerdureError):
                 self._trace.error(f"Job failed (system failure): {error}")
         finally:
-            if self._stop.cause is not None:
+            if self._stop.cause is not None or self._run_steps is not None:
                 await self._executor.end_all()
             await self._executor.clean_up()
         return verdict
 
     async def _guarded(self, work: Coroutine[None, None, Verdict]) -> Verdict:
-        ended = await self._stop.guard(work, self._job.timeout, script=True)
+        steps = self._run_steps
+        limit = self._job.timeout if steps is None or not steps.is_resumed else None  # it is over when the run is
+        ended = await self._stop.guard(work, limit, script=True)
         if isinstance(ended, Verdict):
             return ended
         self._stop.order(ended)
@@ -93,6 +112,9 @@ class Stages:
         return self._stop.cause is None or self._stop.cause in GRACEFUL
 
     async def _script(self) -> Verdict:
+        if self._run_steps is not None and self._run_steps.is_resumed:
+            self._job = with_inputs(self._job)
+            return await self._steps()
         with self._trace.section("prepare_executor", 'Preparing the "shell" executor'):
             self._trace.write_line(f"Running with {RUNNER_NAME} {runner_version()}, using the shell executor...")
             if not await self._accepts():
@@ -126,6 +148,8 @@ class Stages:
 
     async def _steps(self) -> Verdict:
         self._script_began = True
+        if self._run_steps is not None:
+            return await self._run_steps.run()
         for step in self._job.steps:
             if step.name == AFTER_SCRIPT:
                 continue
@@ -151,6 +175,8 @@ class Stages:
                     )
 
     async def _upload(self, verdict: Verdict) -> Verdict:
+        if self._run_steps is not None and self._goes_on():
+            await self._stop.guard(self._run_steps.upload(), None, script=False)
         success = verdict.state == "success"
         requests = wanted(self._job.artifacts, success)
         if not requests:

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,22 @@ from files import durable
 from fleet.verdict import Verdict
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSteps:
+    """What a runner that was killed needs to go on with a job whose steps go on without it.
+
+    `document` is the job as it was handed out, `slot` and `short_token` say where it runs, `log_size` how long its log
+    was before its steps. `began_at` is in seconds since the epoch. `is_begun` once the step runner has taken them.
+    """
+
+    document: Mapping[str, Any]
+    short_token: str
+    slot: int
+    log_size: int
+    began_at: float
+    is_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +55,12 @@ class JobRecord:
     group: int = 0
     group_started: float = 0.0
     verdict: Verdict | None = None
+    steps: RunningSteps | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next start goes on with it; all others are over."""
+        return self.steps is not None and self.verdict is None
 
 
 class JobStore:
@@ -102,9 +125,11 @@ class JobStore:
 
 def finished(record: JobRecord, verdict: Verdict) -> JobRecord:
     """The record of a job whose scripts have all ended."""
-    return replace(record, phase="finished", group=0, group_started=0.0, verdict=verdict)
+    return replace(record, phase="finished", group=0, group_started=0.0, verdict=verdict, steps=None)
 
 
 def _read(data: dict[str, Any]) -> JobRecord:
-    verdict = data.pop("verdict", None)
-    return JobRecord(**data, verdict=Verdict(**verdict) if verdict else None)
+    verdict, steps = data.pop("verdict", None), data.pop("steps", None)
+    return JobRecord(
+        **data, verdict=Verdict(**verdict) if verdict else None, steps=RunningSteps(**steps) if steps else None
+    )

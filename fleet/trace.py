@@ -3,13 +3,13 @@
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from domain.errors import StorageFull
+from domain.masked_stream import Masker
 from fleet.client import Output
-from fleet.masking import Masker
 
 GREEN, RED, YELLOW, CYAN, RESET = "\x1b[32;1m", "\x1b[31;1m", "\x1b[33m", "\x1b[36;1m", "\x1b[0;m"
 CLEAR = "\x1b[0K"
@@ -39,16 +39,42 @@ class Trace:
         self._masker = masker
         self._limit = limit
         self._cut = False
+        self._again = 0
+        """So many of the next bytes the file has already."""
         self._sections = sections
         self._now = now
         self._fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self.size, self._crc = self._measure()
+        self._given = self.size
+        """What the limit applies to: bytes that were written, before they were masked."""
+
+    def checkpoint(self) -> int:
+        """The size, as a place from which the same can be written again."""
+        self._append(self._masker.flush())
+        self._given = self.size
+        return self.size
+
+    def repeat_from(self, place: int) -> None:
+        """What is written from here on was written before, from that place on: as far as it is there, it stays."""
+        self._again, self._given = max(0, self.size - place), min(place, self.size)
+
+    def repeat_no_more(self) -> None:
+        """What is written from here on is new again."""
+        self._append(self._masker.flush())
+        self._again = 0
+
+    def mask(self, secrets: Collection[str]) -> None:
+        """Hide more secrets from here on."""
+        if secrets:
+            self._append(self._masker.flush())
+            self._masker.add(secrets)
 
     def write_output(self, data: bytes) -> None:
         """Append output of a script; raises StorageFull when the disk takes no more."""
         if self._cut:
             return
-        room = self._limit - self.size
+        room = self._limit - self._given
+        self._given += len(data)
         if len(data) > room:
             self._cut = True
             self._append(self._masker.feed(data[: max(0, room)]))
@@ -59,6 +85,7 @@ class Trace:
     def write_line(self, text: str) -> None:
         """Append a line of the runner itself; the limit does not apply to it."""
         self._append(self._masker.flush())
+        self._given += len(text)
         self._append(self._masker.feed((text + "\n").encode()) + self._masker.flush())
 
     def warning(self, text: str) -> None:
@@ -72,14 +99,22 @@ class Trace:
     @contextmanager
     def section(self, name: str, title: str) -> Iterator[None]:
         """Mark what is written inside as one foldable section."""
-        start = f"section_start:{int(self._now())}:{name}\r{CLEAR}" if self._sections else ""
-        self.write_line(f"{start}{CLEAR}{CYAN}{title}{RESET}")
+        self.begin_section(name, title, self._now())
         try:
             yield
         finally:
-            self._append(self._masker.flush())
-            if self._sections:
-                self._append(f"section_end:{int(self._now())}:{name}\r{CLEAR}".encode())
+            self.end_section(name, self._now())
+
+    def begin_section(self, name: str, title: str, at: float) -> None:
+        """Mark where a section begins, at a time in unix seconds."""
+        start = f"section_start:{int(at)}:{name}\r{CLEAR}" if self._sections else ""
+        self.write_line(f"{start}{CLEAR}{CYAN}{title}{RESET}")
+
+    def end_section(self, name: str, at: float) -> None:
+        """Mark where it ends."""
+        self._append(self._masker.flush())
+        if self._sections:
+            self._append(f"section_end:{int(at)}:{name}\r{CLEAR}".encode())
 
     def flush(self) -> None:
         """Write what the masker still holds back: nothing more comes from this process."""
@@ -107,6 +142,9 @@ class Trace:
 
     def _append(self, data: bytes) -> None:
         view = memoryview(data)
+        if self._again:
+            done = min(self._again, len(view))
+            self._again, view = self._again - done, view[done:]
         while view:
             try:
                 written = os.write(self._fd, view)

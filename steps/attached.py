@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from domain.errors import TooLarge, Unavailable
 from steps.grpc_library import grpc
+from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
+from steps.proto.runs_pb2_grpc import RunsStub
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
 PATIENCE: Final = 60.0
@@ -16,7 +18,8 @@ PATIENCE: Final = 60.0
 MAX_OFFSET: Final = 2**31 - 1
 """The offsets of the document's messages have 32 bits."""
 _PAUSE: Final = 0.1
-_LOST: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
+_CUT: Final = grpc.StatusCode.UNAVAILABLE
+_LOST: Final = frozenset({_CUT, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
 """What a call ends with whose connection was cut, or whose service was killed."""
 
 
@@ -27,6 +30,8 @@ class Offsets:
     stdout: int = 0
     stderr: int = 0
     results: int = 0
+    log: int = 0
+    """Of both streams in one."""
 
 
 async def output(
@@ -70,23 +75,69 @@ async def results(
         yield response.result
 
 
-async def _responses(follow: Callable[[], Any], patience: float) -> AsyncIterator[Any]:
-    """The responses of a call that is made again where it was cut; `follow` makes it by what has been taken so far."""
-    last = time.monotonic()
+async def events(
+    channel: grpc.aio.Channel, run_id: str, offsets: Offsets, patience: float = PATIENCE
+) -> AsyncIterator[product.FollowEventsResponse]:
+    """All of a run until it ends, in order: what it writes, and what becomes of its steps. Likewise."""
+    stub = RunsStub(channel)
+
+    def follow() -> Any:
+        request = product.FollowEventsRequest(id=run_id, offset=offsets.log, read_results=offsets.results)
+        return stub.FollowEvents(request, wait_for_ready=True)
+
+    async for event in _responses(follow, patience):
+        offsets.log += len(event.data)
+        offsets.results += event.HasField("result")
+        yield event
+
+
+async def asked(call: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """The response of a call that may be made twice; it is made again where it was cut.
+
+    Raises `Unavailable` when nobody was reached for `patience` seconds; any other refusal as it is.
+    """
+    deadline = time.monotonic() + patience
     while True:
         try:
-            async for response in follow():
-                last = time.monotonic()
-                yield response
+            return await asyncio.wait_for(call(), max(_PAUSE, deadline - time.monotonic()))
+        except TimeoutError:
+            raise Unavailable(f"the step runner has been out of reach for {patience:g} s") from None
         except grpc.aio.AioRpcError as error:
-            await _again(error, last, patience)
+            if error.code() is not _CUT:
+                raise
+            await asyncio.sleep(_PAUSE)
+
+
+async def _responses(follow: Callable[[], Any], patience: float) -> AsyncIterator[Any]:
+    """The responses of a call that is made again where it was cut; `follow` makes it by what has been taken so far.
+
+    A run may be silent for hours: what counts is for how long the service has not answered.
+    """
+    answered = time.monotonic()
+    while True:
+        call = follow()
+        try:
+            await asyncio.wait_for(call.initial_metadata(), patience)
+            async for response in call:
+                answered = time.monotonic()
+                yield response
+        except TimeoutError:
+            raise Unavailable(f"the step runner has been out of reach for {patience:g} s") from None
+        except grpc.aio.AioRpcError as error:
+            answered = _heard(error, answered, patience)
+            await asyncio.sleep(_PAUSE)
         else:
             return
+        finally:
+            call.cancel()
 
 
-async def _again(error: grpc.aio.AioRpcError, last: float, patience: float) -> None:
+def _heard(error: grpc.aio.AioRpcError, answered: float, patience: float) -> float:
+    """When the service was there for the last time. Raises what is no cut, and `Unavailable`."""
     if error.code() not in _LOST:
         raise error
-    if time.monotonic() - last > patience:
-        raise Unavailable(f"the step runner has been out of reach for {patience:g} s: {error.details()}") from error
-    await asyncio.sleep(_PAUSE)
+    if error.code() is _CUT:
+        return time.monotonic()
+    if time.monotonic() - answered > patience:
+        raise Unavailable(f"the step runner has failed for {patience:g} s: {error.details()}") from error
+    return answered

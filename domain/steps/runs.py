@@ -8,6 +8,8 @@ from typing import Final
 
 from domain.config.reading.key_names import RULE, is_name
 from domain.errors import Invalid
+from domain.moa.values import Value
+from domain.steps.definition import Definition, Sequence
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 MAX_SECONDS: Final = 30 * 24 * 3600
@@ -47,11 +49,20 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class DoneStep:
+    """What a step gave in an earlier run."""
+
+    outputs: Mapping[str, Value] = field(default_factory=dict)
+    exports: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What is to be run: either `steps`, a step file with `run`, or `script`, lines for a shell.
 
     `work_dir` is the folder of the job. `timeout` are seconds, 0 for no limit. `grace` are seconds between SIGTERM and
-    SIGKILL for what is left when the run ends.
+    SIGKILL for what is left when the run ends. The steps in `done`, the first ones, are not run again. Where one of the
+    paths of `present` is missing, nothing is run: it is another machine than the caller takes it for.
     """
 
     id: str
@@ -62,6 +73,8 @@ class RunRequest:
     variables: Mapping[str, Variable] = field(default_factory=dict)
     timeout: float = 0
     grace: float = 5.0
+    done: Mapping[str, DoneStep] = field(default_factory=dict)
+    present: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +106,17 @@ def check_request(request: RunRequest) -> None:
         if wrong:
             raise Invalid(f"a name of the {what} is none, {wrong[0]!r}: {RULE}")
     values = {**request.env, **{name: one.value for name, one in request.variables.items()}}
+    if request.done and not request.steps:
+        raise Invalid("a script has no steps that could be done")
     with_nul = [name for name, value in values.items() if "\0" in value]
     if with_nul or "\0" in request.work_dir:
         raise Invalid(f"{with_nul[0] if with_nul else 'the folder of the job'} has the character NUL in it")
     if not 0 <= request.timeout <= MAX_SECONDS or not 0 <= request.grace <= MAX_SECONDS:
         raise Invalid(f"a time limit is from 0 to {MAX_SECONDS:,} seconds")
+
+
+def check_done(definition: Definition, done: Mapping[str, DoneStep]) -> None:
+    """Raise `Invalid` for steps that are said to be done and are not the first ones of a run."""
+    names = [call.name for call in definition.work.calls] if isinstance(definition.work, Sequence) else []
+    if set(names[: len(done)]) != set(done):
+        raise Invalid(f"only the first steps of a run can be done ({', '.join(names)}), not {', '.join(done)}")

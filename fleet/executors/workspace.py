@@ -35,6 +35,8 @@ class Workspace:
     variables: Mapping[str, str]
     files: Mapping[Path, str]
     environment: Mapping[str, str]
+    bare_environment: Mapping[str, str]
+    """The same without the variables of the job."""
     secrets: frozenset[str]
     left_out: tuple[str, ...]
     rights: JobRights | None = None
@@ -59,13 +61,15 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
     for variable in masked:
         path = temp_dir / variable.key
         secrets.add(resolved.files.get(path) or resolved.values.get(variable.key, ""))
+    bare = {**machine_environment(slot.rights), **remote.environment(), MARK: mark}
     return Workspace(
         project_dir=project_dir,
         temp_dir=temp_dir,
         strategy=strategy,
         variables=resolved.values,
         files=resolved.files,
-        environment={**machine_environment(slot.rights), **remote.environment(), **resolved.values, MARK: mark},
+        environment={**bare, **resolved.values, MARK: mark},
+        bare_environment=bare,
         secrets=frozenset(secrets - {""}),
         left_out=tuple(left_out),
         rights=slot.rights,

@@ -22,7 +22,7 @@ from typing import Any, Final
 import orjson
 
 from domain.errors import NotFound
-from domain.steps.runs import NEXT, RunRequest, RunState, RunStatus, Variable
+from domain.steps.runs import NEXT, DoneStep, RunRequest, RunState, RunStatus, Variable
 from files import durable
 from files.locks import is_taken
 
@@ -51,7 +51,9 @@ class RunFolder:
         """What is to be run. Raises `NotFound`."""
         document = self._read(REQUEST)
         variables = {name: Variable(**one) for name, one in document.pop("variables").items()}
-        return RunRequest(variables=variables, **document)
+        done = {name: DoneStep(**one) for name, one in document.pop("done", {}).items()}
+        present = tuple(document.pop("present", ()))
+        return RunRequest(variables=variables, done=done, present=present, **document)
 
     def state(self) -> RunState:
         """How far it is. Raises `NotFound`."""

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from domain.steps.definition import Call, Definition, Script, Sequence, Spec
 from domain.steps.environment import LOG_LEVEL, Environment, Exports
 from domain.steps.reading import read_definition
 from domain.steps.rendering import Known
-from domain.steps.results import StepResult, StepStatus, document_of
+from domain.steps.results import StepResult, StepStatus, document_of, secrets_of
 from domain.steps.runs import RunRequest, RunState, RunStatus
 from steps.engine.ending import Ending, Reason, ended_by_signals
 from steps.engine.every_finder import CACHE, every_finder
@@ -53,12 +53,15 @@ class Results:
 
     fd: int
     folder: Path
+    secrets: set[str] = field(default_factory=set)
 
     def tell(self, path: tuple[str, ...], result: StepResult) -> None:
-        """Add a line: which step it is, how long the logs are, and the result."""
+        """Add a line: which step it is, how long the logs are, the result, and what to mask from here on."""
         where = str(self.folder)
         sizes = {name: os.stat(f"{where}/{name}").st_size for name in ("stdout", "stderr")}  # noqa: PTH116  # sooner
-        line = {"path": path, "at": time.time(), **sizes, "result": document_of(result)}
+        masks = sorted(secrets_of(result) - self.secrets)
+        self.secrets.update(masks)
+        line = {"path": path, "at": time.time(), **sizes, "result": document_of(result), "masks": masks}
         os.write(self.fd, orjson.dumps(line) + b"\n")
 
 
@@ -98,6 +101,7 @@ def _ended(folder: RunFolder, request: RunRequest, log: LogFiles, ending: Ending
             _variables(folder.path, request),
             {LOG_LEVEL: "info", **os.environ, MARK: str(folder.path)},
             results.tell,
+            request.done,
         )
         environment = Environment(Exports(), {name: Known(value) for name, value in request.env.items()})
         result = steps.run(Found(_definition(request), work_dir), environment)

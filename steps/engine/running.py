@@ -5,7 +5,7 @@ Source: docs/reference/steps.md, "Running a step", "Environment", "Output and ex
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from domain.steps.output_files import read_exports, read_outputs
 from domain.steps.references import read_reference
 from domain.steps.rendering import Known, Names, rendered, rendered_text
 from domain.steps.results import MASK, ExecResult, StepResult, StepStatus
+from domain.steps.runs import DoneStep
 from steps.engine.commands import NOT_STARTED, Command, run_command
 from steps.engine.ending import Ended, Ending, Reason
 from steps.engine.finding import Finder, Found
@@ -51,6 +52,8 @@ class StepRun:
     service_env: Mapping[str, str]
     tell: Callable[[tuple[str, ...], StepResult], None]
     """Hears of each step that begins or ends, with its names from the outermost step inwards."""
+    done: Mapping[str, DoneStep] = field(default_factory=dict)
+    """Steps of the job that are not run again, and what they gave."""
     begun: int = 0
 
     def run(self, found: Found, environment: Environment, inputs: Mapping[str, Known] | None = None) -> StepResult:
@@ -59,7 +62,8 @@ class StepRun:
 
         def work() -> StepResult:
             bound = bound_inputs(found.definition.spec.inputs, inputs or {})
-            return self._defined((), replace(result, inputs=bound), found, bound, environment)
+            known = self._with_inputs((), result, bound)
+            return self._defined((), known, found, bound, environment)
 
         return self._told((), self._guarded(result, work))
 
@@ -67,6 +71,8 @@ class StepRun:
         reference = "script" if isinstance(call.work, Script) else _shown(call.work.reference)
         result = StepResult(call.name, reference, StepStatus.RUNNING)
         self.tell(path, result)
+        if len(path) == 1 and call.name in self.done:
+            return self._told(path, _taken(result, self.done[call.name], around))
         return self._told(path, self._guarded(result, lambda: self._work(path, result, call, folder, names, around)))
 
     def _work(
@@ -99,8 +105,15 @@ class StepRun:
         inputs = {name: rendered(value, names) for name, value in work.inputs.items()}
         found = self.finder.find(reference, folder)
         bound = bound_inputs(found.definition.spec.inputs, inputs)
-        result = replace(result, inputs=bound)
-        return self._guarded(result, lambda: self._defined(path, result, found, bound, environment))
+        known = self._with_inputs(path, result, bound)
+        return self._guarded(known, lambda: self._defined(path, known, found, bound, environment))
+
+    def _with_inputs(self, path: tuple[str, ...], result: StepResult, inputs: Mapping[str, Known]) -> StepResult:
+        """The result with its inputs. Whoever shows what a step writes has to know what is sensitive before it does."""
+        result = replace(result, inputs=inputs)
+        if any(one.is_sensitive for one in inputs.values()):
+            self.tell(path, result)
+        return result
 
     def _defined(
         self,
@@ -190,6 +203,13 @@ class StepRun:
             self.log.write(STDERR, f"step {'/'.join(path) or result.name}: {result.failure}\n".encode())
         self.tell(path, result)
         return result
+
+
+def _taken(result: StepResult, done: DoneStep, environment: Environment) -> StepResult:
+    """The result of a step that was done before; what it exported then is there for the next ones."""
+    environment.exports.take(done.exports)
+    outputs = {name: Known(value) for name, value in done.outputs.items()}
+    return replace(result, status=StepStatus.SUCCESS, outputs=outputs, exports=dict(done.exports))
 
 
 def _shown(reference: Any) -> str:

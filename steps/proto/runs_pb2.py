@@ -23,10 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from steps.proto import step_runner_pb2 as steps_dot_proto_dot_step__runner__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16steps/proto/runs.proto\x12\rperdure.steps\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n\x08Variable\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04\x66ile\x18\x03 \x01(\x08\x12\x0e\n\x06masked\x18\x04 \x01(\x08\"D\n\x03Job\x12*\n\tvariables\x18\x01 \x03(\x0b\x32\x17.perdure.steps.Variable\x12\x11\n\tbuild_dir\x18\x04 \x01(\t\"\xe3\x01\n\nRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12/\n\x03\x65nv\x18\x03 \x03(\x0b\x32\".perdure.steps.RunRequest.EnvEntry\x12\x1f\n\x03job\x18\x05 \x01(\x0b\x32\x12.perdure.steps.Job\x12\r\n\x05steps\x18\x06 \x01(\t\x12*\n\x07timeout\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\r\n\x0bRunResponse\"/\n\x11\x46ollowLogsRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\"\"\n\x12\x46ollowLogsResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"\x1b\n\rStatusRequest\x12\n\n\x02id\x18\x01 \x01(\t\"5\n\x0eStatusResponse\x12#\n\x04jobs\x18\x01 \x03(\x0b\x32\x15.perdure.steps.Status\"\xfe\x01\n\x06Status\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.perdure.steps.Status.Kind\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"M\n\x04Kind\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07running\x10\x01\x12\x0b\n\x07success\x10\x02\x12\x0b\n\x07\x66\x61ilure\x10\x03\x12\r\n\tcancelled\x10\x04\"\x1b\n\rCancelRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x10\n\x0e\x43\x61ncelResponse\"\x1a\n\x0c\x43loseRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x0f\n\rCloseResponse2\xeb\x02\n\x04Runs\x12<\n\x03Run\x12\x19.perdure.steps.RunRequest\x1a\x1a.perdure.steps.RunResponse\x12S\n\nFollowLogs\x12 .perdure.steps.FollowLogsRequest\x1a!.perdure.steps.FollowLogsResponse0\x01\x12\x45\n\x06Status\x12\x1c.perdure.steps.StatusRequest\x1a\x1d.perdure.steps.StatusResponse\x12\x45\n\x06\x43\x61ncel\x12\x1c.perdure.steps.CancelRequest\x1a\x1d.perdure.steps.CancelResponse\x12\x42\n\x05\x43lose\x12\x1b.perdure.steps.CloseRequest\x1a\x1c.perdure.steps.CloseResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16steps/proto/runs.proto\x12\rperdure.steps\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dsteps/proto/step_runner.proto\"D\n\x08Variable\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04\x66ile\x18\x03 \x01(\x08\x12\x0e\n\x06masked\x18\x04 \x01(\x08\"D\n\x03Job\x12*\n\tvariables\x18\x01 \x03(\x0b\x32\x17.perdure.steps.Variable\x12\x11\n\tbuild_dir\x18\x04 \x01(\t\"\xed\x02\n\nRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12/\n\x03\x65nv\x18\x03 \x03(\x0b\x32\".perdure.steps.RunRequest.EnvEntry\x12\x1f\n\x03job\x18\x05 \x01(\x0b\x32\x12.perdure.steps.Job\x12\r\n\x05steps\x18\x06 \x01(\t\x12*\n\x07timeout\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x04\x64one\x18\x10 \x03(\x0b\x32#.perdure.steps.RunRequest.DoneEntry\x12\x0f\n\x07present\x18\x11 \x03(\t\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x44\n\tDoneEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.perdure.steps.DoneStep:\x02\x38\x01\"\xf0\x01\n\x08\x44oneStep\x12\x35\n\x07outputs\x18\x01 \x03(\x0b\x32$.perdure.steps.DoneStep.OutputsEntry\x12\x35\n\x07\x65xports\x18\x02 \x03(\x0b\x32$.perdure.steps.DoneStep.ExportsEntry\x1a\x46\n\x0cOutputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\x1a.\n\x0c\x45xportsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\r\n\x0bRunResponse\"/\n\x11\x46ollowLogsRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\"\"\n\x12\x46ollowLogsResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"G\n\x13\x46ollowEventsRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x14\n\x0cread_results\x18\x03 \x01(\x03\"]\n\x14\x46ollowEventsResponse\x12\x0e\n\x04\x64\x61ta\x18\x01 \x01(\x0cH\x00\x12\x1d\n\x06result\x18\x02 \x01(\x0b\x32\x0b.StepResultH\x00\x12\r\n\x05masks\x18\x03 \x03(\tB\x07\n\x05\x65vent\"\x1b\n\rStatusRequest\x12\n\n\x02id\x18\x01 \x01(\t\"5\n\x0eStatusResponse\x12#\n\x04jobs\x18\x01 \x03(\x0b\x32\x15.perdure.steps.Status\"\xfe\x01\n\x06Status\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.perdure.steps.Status.Kind\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"M\n\x04Kind\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07running\x10\x01\x12\x0b\n\x07success\x10\x02\x12\x0b\n\x07\x66\x61ilure\x10\x03\x12\r\n\tcancelled\x10\x04\"\x1b\n\rCancelRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x10\n\x0e\x43\x61ncelResponse\"\x1a\n\x0c\x43loseRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x0f\n\rCloseResponse2\xc6\x03\n\x04Runs\x12<\n\x03Run\x12\x19.perdure.steps.RunRequest\x1a\x1a.perdure.steps.RunResponse\x12S\n\nFollowLogs\x12 .perdure.steps.FollowLogsRequest\x1a!.perdure.steps.FollowLogsResponse0\x01\x12Y\n\x0c\x46ollowEvents\x12\".perdure.steps.FollowEventsRequest\x1a#.perdure.steps.FollowEventsResponse0\x01\x12\x45\n\x06Status\x12\x1c.perdure.steps.StatusRequest\x1a\x1d.perdure.steps.StatusResponse\x12\x45\n\x06\x43\x61ncel\x12\x1c.perdure.steps.CancelRequest\x1a\x1d.perdure.steps.CancelResponse\x12\x42\n\x05\x43lose\x12\x1b.perdure.steps.CloseRequest\x1a\x1c.perdure.steps.CloseResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,36 +37,54 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RUNREQUEST_ENVENTRY']._loaded_options = None
   _globals['_RUNREQUEST_ENVENTRY']._serialized_options = b'8\001'
-  _globals['_VARIABLE']._serialized_start=106
-  _globals['_VARIABLE']._serialized_end=174
-  _globals['_JOB']._serialized_start=176
-  _globals['_JOB']._serialized_end=244
-  _globals['_RUNREQUEST']._serialized_start=247
-  _globals['_RUNREQUEST']._serialized_end=474
-  _globals['_RUNREQUEST_ENVENTRY']._serialized_start=432
-  _globals['_RUNREQUEST_ENVENTRY']._serialized_end=474
-  _globals['_RUNRESPONSE']._serialized_start=476
-  _globals['_RUNRESPONSE']._serialized_end=489
-  _globals['_FOLLOWLOGSREQUEST']._serialized_start=491
-  _globals['_FOLLOWLOGSREQUEST']._serialized_end=538
-  _globals['_FOLLOWLOGSRESPONSE']._serialized_start=540
-  _globals['_FOLLOWLOGSRESPONSE']._serialized_end=574
-  _globals['_STATUSREQUEST']._serialized_start=576
-  _globals['_STATUSREQUEST']._serialized_end=603
-  _globals['_STATUSRESPONSE']._serialized_start=605
-  _globals['_STATUSRESPONSE']._serialized_end=658
-  _globals['_STATUS']._serialized_start=661
-  _globals['_STATUS']._serialized_end=915
-  _globals['_STATUS_KIND']._serialized_start=838
-  _globals['_STATUS_KIND']._serialized_end=915
-  _globals['_CANCELREQUEST']._serialized_start=917
-  _globals['_CANCELREQUEST']._serialized_end=944
-  _globals['_CANCELRESPONSE']._serialized_start=946
-  _globals['_CANCELRESPONSE']._serialized_end=962
-  _globals['_CLOSEREQUEST']._serialized_start=964
-  _globals['_CLOSEREQUEST']._serialized_end=990
-  _globals['_CLOSERESPONSE']._serialized_start=992
-  _globals['_CLOSERESPONSE']._serialized_end=1007
-  _globals['_RUNS']._serialized_start=1010
-  _globals['_RUNS']._serialized_end=1373
+  _globals['_RUNREQUEST_DONEENTRY']._loaded_options = None
+  _globals['_RUNREQUEST_DONEENTRY']._serialized_options = b'8\001'
+  _globals['_DONESTEP_OUTPUTSENTRY']._loaded_options = None
+  _globals['_DONESTEP_OUTPUTSENTRY']._serialized_options = b'8\001'
+  _globals['_DONESTEP_EXPORTSENTRY']._loaded_options = None
+  _globals['_DONESTEP_EXPORTSENTRY']._serialized_options = b'8\001'
+  _globals['_VARIABLE']._serialized_start=167
+  _globals['_VARIABLE']._serialized_end=235
+  _globals['_JOB']._serialized_start=237
+  _globals['_JOB']._serialized_end=305
+  _globals['_RUNREQUEST']._serialized_start=308
+  _globals['_RUNREQUEST']._serialized_end=673
+  _globals['_RUNREQUEST_ENVENTRY']._serialized_start=561
+  _globals['_RUNREQUEST_ENVENTRY']._serialized_end=603
+  _globals['_RUNREQUEST_DONEENTRY']._serialized_start=605
+  _globals['_RUNREQUEST_DONEENTRY']._serialized_end=673
+  _globals['_DONESTEP']._serialized_start=676
+  _globals['_DONESTEP']._serialized_end=916
+  _globals['_DONESTEP_OUTPUTSENTRY']._serialized_start=798
+  _globals['_DONESTEP_OUTPUTSENTRY']._serialized_end=868
+  _globals['_DONESTEP_EXPORTSENTRY']._serialized_start=870
+  _globals['_DONESTEP_EXPORTSENTRY']._serialized_end=916
+  _globals['_RUNRESPONSE']._serialized_start=918
+  _globals['_RUNRESPONSE']._serialized_end=931
+  _globals['_FOLLOWLOGSREQUEST']._serialized_start=933
+  _globals['_FOLLOWLOGSREQUEST']._serialized_end=980
+  _globals['_FOLLOWLOGSRESPONSE']._serialized_start=982
+  _globals['_FOLLOWLOGSRESPONSE']._serialized_end=1016
+  _globals['_FOLLOWEVENTSREQUEST']._serialized_start=1018
+  _globals['_FOLLOWEVENTSREQUEST']._serialized_end=1089
+  _globals['_FOLLOWEVENTSRESPONSE']._serialized_start=1091
+  _globals['_FOLLOWEVENTSRESPONSE']._serialized_end=1184
+  _globals['_STATUSREQUEST']._serialized_start=1186
+  _globals['_STATUSREQUEST']._serialized_end=1213
+  _globals['_STATUSRESPONSE']._serialized_start=1215
+  _globals['_STATUSRESPONSE']._serialized_end=1268
+  _globals['_STATUS']._serialized_start=1271
+  _globals['_STATUS']._serialized_end=1525
+  _globals['_STATUS_KIND']._serialized_start=1448
+  _globals['_STATUS_KIND']._serialized_end=1525
+  _globals['_CANCELREQUEST']._serialized_start=1527
+  _globals['_CANCELREQUEST']._serialized_end=1554
+  _globals['_CANCELRESPONSE']._serialized_start=1556
+  _globals['_CANCELRESPONSE']._serialized_end=1572
+  _globals['_CLOSEREQUEST']._serialized_start=1574
+  _globals['_CLOSEREQUEST']._serialized_end=1600
+  _globals['_CLOSERESPONSE']._serialized_start=1602
+  _globals['_CLOSERESPONSE']._serialized_end=1617
+  _globals['_RUNS']._serialized_start=1620
+  _globals['_RUNS']._serialized_end=2074
 # @@protoc_insertion_point(module_scope)

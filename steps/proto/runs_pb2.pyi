@@ -1,7 +1,9 @@
 import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from steps.proto import step_runner_pb2 as _step_runner_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -32,7 +34,7 @@ class Job(_message.Message):
     def __init__(self, variables: _Optional[_Iterable[_Union[Variable, _Mapping]]] = ..., build_dir: _Optional[str] = ...) -> None: ...
 
 class RunRequest(_message.Message):
-    __slots__ = ("id", "work_dir", "env", "job", "steps", "timeout")
+    __slots__ = ("id", "work_dir", "env", "job", "steps", "timeout", "done", "present")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -40,19 +42,52 @@ class RunRequest(_message.Message):
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class DoneEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: DoneStep
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[DoneStep, _Mapping]] = ...) -> None: ...
     ID_FIELD_NUMBER: _ClassVar[int]
     WORK_DIR_FIELD_NUMBER: _ClassVar[int]
     ENV_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    PRESENT_FIELD_NUMBER: _ClassVar[int]
     id: str
     work_dir: str
     env: _containers.ScalarMap[str, str]
     job: Job
     steps: str
     timeout: _duration_pb2.Duration
-    def __init__(self, id: _Optional[str] = ..., work_dir: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., job: _Optional[_Union[Job, _Mapping]] = ..., steps: _Optional[str] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    done: _containers.MessageMap[str, DoneStep]
+    present: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., work_dir: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., job: _Optional[_Union[Job, _Mapping]] = ..., steps: _Optional[str] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., done: _Optional[_Mapping[str, DoneStep]] = ..., present: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DoneStep(_message.Message):
+    __slots__ = ("outputs", "exports")
+    class OutputsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: _struct_pb2.Value
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
+    class ExportsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    EXPORTS_FIELD_NUMBER: _ClassVar[int]
+    outputs: _containers.MessageMap[str, _struct_pb2.Value]
+    exports: _containers.ScalarMap[str, str]
+    def __init__(self, outputs: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., exports: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class RunResponse(_message.Message):
     __slots__ = ()
@@ -71,6 +106,26 @@ class FollowLogsResponse(_message.Message):
     DATA_FIELD_NUMBER: _ClassVar[int]
     data: bytes
     def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class FollowEventsRequest(_message.Message):
+    __slots__ = ("id", "offset", "read_results")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    READ_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    offset: int
+    read_results: int
+    def __init__(self, id: _Optional[str] = ..., offset: _Optional[int] = ..., read_results: _Optional[int] = ...) -> None: ...
+
+class FollowEventsResponse(_message.Message):
+    __slots__ = ("data", "result", "masks")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    MASKS_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    result: _step_runner_pb2.StepResult
+    masks: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, data: _Optional[bytes] = ..., result: _Optional[_Union[_step_runner_pb2.StepResult, _Mapping]] = ..., masks: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StatusRequest(_message.Message):
     __slots__ = ("id",)

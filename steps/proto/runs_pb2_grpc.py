@@ -44,6 +44,11 @@ class RunsStub:
                 request_serializer=steps_dot_proto_dot_runs__pb2.FollowLogsRequest.SerializeToString,
                 response_deserializer=steps_dot_proto_dot_runs__pb2.FollowLogsResponse.FromString,
                 _registered_method=True)
+        self.FollowEvents = channel.unary_stream(
+                '/perdure.steps.Runs/FollowEvents',
+                request_serializer=steps_dot_proto_dot_runs__pb2.FollowEventsRequest.SerializeToString,
+                response_deserializer=steps_dot_proto_dot_runs__pb2.FollowEventsResponse.FromString,
+                _registered_method=True)
         self.Status = channel.unary_unary(
                 '/perdure.steps.Runs/Status',
                 request_serializer=steps_dot_proto_dot_runs__pb2.StatusRequest.SerializeToString,
@@ -72,6 +77,13 @@ class RunsServicer:
 
     def FollowLogs(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FollowEvents(self, request, context):
+        """Ours: the log and what becomes of the steps, each in its place.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -106,6 +118,11 @@ def add_RunsServicer_to_server(servicer, server):
                     servicer.FollowLogs,
                     request_deserializer=steps_dot_proto_dot_runs__pb2.FollowLogsRequest.FromString,
                     response_serializer=steps_dot_proto_dot_runs__pb2.FollowLogsResponse.SerializeToString,
+            ),
+            'FollowEvents': grpc.unary_stream_rpc_method_handler(
+                    servicer.FollowEvents,
+                    request_deserializer=steps_dot_proto_dot_runs__pb2.FollowEventsRequest.FromString,
+                    response_serializer=steps_dot_proto_dot_runs__pb2.FollowEventsResponse.SerializeToString,
             ),
             'Status': grpc.unary_unary_rpc_method_handler(
                     servicer.Status,
@@ -177,6 +194,33 @@ class Runs:
             '/perdure.steps.Runs/FollowLogs',
             steps_dot_proto_dot_runs__pb2.FollowLogsRequest.SerializeToString,
             steps_dot_proto_dot_runs__pb2.FollowLogsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FollowEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/perdure.steps.Runs/FollowEvents',
+            steps_dot_proto_dot_runs__pb2.FollowEventsRequest.SerializeToString,
+            steps_dot_proto_dot_runs__pb2.FollowEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from steps.proto.buf.validate import validate_pb2 as steps_dot_proto_dot_buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsteps/proto/step_runner.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\'steps/proto/buf/validate/validate.proto\"\xfc\x02\n\nRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12!\n\x03\x65nv\x18\x03 \x03(\x0b\x32\x14.RunRequest.EnvEntry\x12\"\n\x04type\x18\x04 \x01(\x0e\x32\x14.RunRequest.StepType\x12\x14\n\x05steps\x18\x05 \x03(\x0b\x32\x05.Step\x12\x11\n\tci_script\x18\x06 \x01(\t\x12\x12\n\nsteps_yaml\x18\x10 \x01(\t\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"-\n\x08StepType\x12\x0b\n\x07unknown\x10\x00\x12\x08\n\x04step\x10\x01\x12\n\n\x06script\x10\x02:q\xbaHn\x1al\n\x03\x65nv\x12)env must be alphanumeric with underscores\x1a:this.env.all(key, key.matches(\'^[a-zA-Z_][a-zA-Z0-9_]*$\'))\"\xfd\x01\n\x04Step\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x04step\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12\x0e\n\x06script\x18\x03 \x01(\t\x12\x1b\n\x03\x65nv\x18\x04 \x03(\x0b\x32\x0e.Step.EnvEntry\x12!\n\x06inputs\x18\x05 \x03(\x0b\x32\x11.Step.InputsEntry\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x45\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\"\r\n\x0bRunResponse\"1\n\rFollowRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x14\n\x0cread_results\x18\x10 \x01(\x03\"-\n\x0e\x46ollowResponse\x12\x1b\n\x06result\x18\x01 \x01(\x0b\x32\x0b.StepResult\"\xab\x06\n\nStepResult\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\t\x12\"\n\x06status\x18\x03 \x01(\x0e\x32\x12.StepResult.Status\x12\'\n\x06inputs\x18\x04 \x03(\x0b\x32\x17.StepResult.InputsEntry\x12)\n\x07outputs\x18\x05 \x03(\x0b\x32\x18.StepResult.OutputsEntry\x12)\n\x07\x65xports\x18\x06 \x03(\x0b\x32\x18.StepResult.ExportsEntry\x12!\n\x03\x65nv\x18\x07 \x03(\x0b\x32\x14.StepResult.EnvEntry\x12+\n\x0b\x65xec_result\x18\x08 \x01(\x0b\x32\x16.StepResult.ExecResult\x12%\n\x10sub_step_results\x18\t \x03(\x0b\x32\x0b.StepResult\x12\x0f\n\x07message\x18\n \x01(\t\x12\x0c\n\x04path\x18\x0b \x03(\t\x12\x0e\n\x06stdout\x18\x0c \x01(\x03\x12\x0e\n\x06stderr\x18\r \x01(\x03\x12(\n\x04time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a\x45\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\x1a\x46\n\x0cOutputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\x1a.\n\x0c\x45xportsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x42\n\nExecResult\x12\x0f\n\x07\x63ommand\x18\x01 \x03(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12\x11\n\texit_code\x18\x03 \x01(\x05\"O\n\x06Status\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07running\x10\x01\x12\x0b\n\x07success\x10\x02\x12\x0b\n\x07\x66\x61ilure\x10\x03\x12\r\n\tcancelled\x10\x04\"G\n\x0f\x46ollowIORequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0bread_stdout\x18\x02 \x01(\x05\x12\x13\n\x0bread_stderr\x18\x03 \x01(\x05\"{\n\x10\x46ollowIOResponse\x12\x0e\n\x06stream\x18\x01 \x01(\x0c\x12\x31\n\x0bstream_type\x18\x02 \x01(\x0e\x32\x1c.FollowIOResponse.StreamType\"$\n\nStreamType\x12\n\n\x06stdout\x10\x00\x12\n\n\x06stderr\x10\x01\"\x1b\n\rCancelRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x10\n\x0e\x43\x61ncelResponse\"\r\n\x0bListRequest\"\xd1\x01\n\x03Job\x12\n\n\x02id\x18\x01 \x01(\t\x12\x1e\n\x06status\x18\x02 \x01(\x0e\x32\x0e.Job.JobStatus\x12\x31\n\rfinished_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07message\x18\x10 \x01(\t\"Z\n\tJobStatus\x12\x0b\n\x07running\x10\x00\x12\x0c\n\x08suceeded\x10\x01\x12\n\n\x06\x66\x61iled\x10\x02\x12\r\n\tcancelled\x10\x10\x12\r\n\ttimed_out\x10\x11\x12\x08\n\x04lost\x10\x12\"\"\n\x0cListResponse\x12\x12\n\x04jobs\x18\x01 \x03(\x0b\x32\x04.Job2\xde\x01\n\nStepRunner\x12 \n\x03Run\x12\x0b.RunRequest\x1a\x0c.RunResponse\x12+\n\x06\x46ollow\x12\x0e.FollowRequest\x1a\x0f.FollowResponse0\x01\x12\x31\n\x08\x46ollowIO\x12\x10.FollowIORequest\x1a\x11.FollowIOResponse0\x01\x12)\n\x06\x43\x61ncel\x12\x0e.CancelRequest\x1a\x0f.CancelResponse\x12#\n\x04List\x12\x0c.ListRequest\x1a\r.ListResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsteps/proto/step_runner.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\'steps/proto/buf/validate/validate.proto\"\xfc\x02\n\nRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12!\n\x03\x65nv\x18\x03 \x03(\x0b\x32\x14.RunRequest.EnvEntry\x12\"\n\x04type\x18\x04 \x01(\x0e\x32\x14.RunRequest.StepType\x12\x14\n\x05steps\x18\x05 \x03(\x0b\x32\x05.Step\x12\x11\n\tci_script\x18\x06 \x01(\t\x12\x12\n\nsteps_yaml\x18\x10 \x01(\t\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"-\n\x08StepType\x12\x0b\n\x07unknown\x10\x00\x12\x08\n\x04step\x10\x01\x12\n\n\x06script\x10\x02:q\xbaHn\x1al\n\x03\x65nv\x12)env must be alphanumeric with underscores\x1a:this.env.all(key, key.matches(\'^[a-zA-Z_][a-zA-Z0-9_]*$\'))\"\xfd\x01\n\x04Step\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x04step\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12\x0e\n\x06script\x18\x03 \x01(\t\x12\x1b\n\x03\x65nv\x18\x04 \x03(\x0b\x32\x0e.Step.EnvEntry\x12!\n\x06inputs\x18\x05 \x03(\x0b\x32\x11.Step.InputsEntry\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x45\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\"\r\n\x0bRunResponse\"1\n\rFollowRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x14\n\x0cread_results\x18\x10 \x01(\x03\"-\n\x0e\x46ollowResponse\x12\x1b\n\x06result\x18\x01 \x01(\x0b\x32\x0b.StepResult\"\xc2\x06\n\nStepResult\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\t\x12\"\n\x06status\x18\x03 \x01(\x0e\x32\x12.StepResult.Status\x12\'\n\x06inputs\x18\x04 \x03(\x0b\x32\x17.StepResult.InputsEntry\x12)\n\x07outputs\x18\x05 \x03(\x0b\x32\x18.StepResult.OutputsEntry\x12)\n\x07\x65xports\x18\x06 \x03(\x0b\x32\x18.StepResult.ExportsEntry\x12!\n\x03\x65nv\x18\x07 \x03(\x0b\x32\x14.StepResult.EnvEntry\x12+\n\x0b\x65xec_result\x18\x08 \x01(\x0b\x32\x16.StepResult.ExecResult\x12%\n\x10sub_step_results\x18\t \x03(\x0b\x32\x0b.StepResult\x12\x0f\n\x07message\x18\n \x01(\t\x12\x0c\n\x04path\x18\x0b \x03(\t\x12\x0e\n\x06stdout\x18\x0c \x01(\x03\x12\x0e\n\x06stderr\x18\r \x01(\x03\x12(\n\x04time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rhas_sensitive\x18\x0f \x01(\x08\x1a\x45\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\x1a\x46\n\x0cOutputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\x1a.\n\x0c\x45xportsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x42\n\nExecResult\x12\x0f\n\x07\x63ommand\x18\x01 \x03(\t\x12\x10\n\x08work_dir\x18\x02 \x01(\t\x12\x11\n\texit_code\x18\x03 \x01(\x05\"O\n\x06Status\x12\x0f\n\x0bunspecified\x10\x00\x12\x0b\n\x07running\x10\x01\x12\x0b\n\x07success\x10\x02\x12\x0b\n\x07\x66\x61ilure\x10\x03\x12\r\n\tcancelled\x10\x04\"G\n\x0f\x46ollowIORequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0bread_stdout\x18\x02 \x01(\x05\x12\x13\n\x0bread_stderr\x18\x03 \x01(\x05\"{\n\x10\x46ollowIOResponse\x12\x0e\n\x06stream\x18\x01 \x01(\x0c\x12\x31\n\x0bstream_type\x18\x02 \x01(\x0e\x32\x1c.FollowIOResponse.StreamType\"$\n\nStreamType\x12\n\n\x06stdout\x10\x00\x12\n\n\x06stderr\x10\x01\"\x1b\n\rCancelRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x10\n\x0e\x43\x61ncelResponse\"\r\n\x0bListRequest\"\xd1\x01\n\x03Job\x12\n\n\x02id\x18\x01 \x01(\t\x12\x1e\n\x06status\x18\x02 \x01(\x0e\x32\x0e.Job.JobStatus\x12\x31\n\rfinished_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07message\x18\x10 \x01(\t\"Z\n\tJobStatus\x12\x0b\n\x07running\x10\x00\x12\x0c\n\x08suceeded\x10\x01\x12\n\n\x06\x66\x61iled\x10\x02\x12\r\n\tcancelled\x10\x10\x12\r\n\ttimed_out\x10\x11\x12\x08\n\x04lost\x10\x12\"\"\n\x0cListResponse\x12\x12\n\x04jobs\x18\x01 \x03(\x0b\x32\x04.Job2\xde\x01\n\nStepRunner\x12 \n\x03Run\x12\x0b.RunRequest\x1a\x0c.RunResponse\x12+\n\x06\x46ollow\x12\x0e.FollowRequest\x1a\x0f.FollowResponse0\x01\x12\x31\n\x08\x46ollowIO\x12\x10.FollowIORequest\x1a\x11.FollowIOResponse0\x01\x12)\n\x06\x43\x61ncel\x12\x0e.CancelRequest\x1a\x0f.CancelResponse\x12#\n\x04List\x12\x0c.ListRequest\x1a\r.ListResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -69,37 +69,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FOLLOWRESPONSE']._serialized_start=842
   _globals['_FOLLOWRESPONSE']._serialized_end=887
   _globals['_STEPRESULT']._serialized_start=890
-  _globals['_STEPRESULT']._serialized_end=1701
+  _globals['_STEPRESULT']._serialized_end=1724
   _globals['_STEPRESULT_INPUTSENTRY']._serialized_start=705
   _globals['_STEPRESULT_INPUTSENTRY']._serialized_end=774
-  _globals['_STEPRESULT_OUTPUTSENTRY']._serialized_start=1390
-  _globals['_STEPRESULT_OUTPUTSENTRY']._serialized_end=1460
-  _globals['_STEPRESULT_EXPORTSENTRY']._serialized_start=1462
-  _globals['_STEPRESULT_EXPORTSENTRY']._serialized_end=1508
+  _globals['_STEPRESULT_OUTPUTSENTRY']._serialized_start=1413
+  _globals['_STEPRESULT_OUTPUTSENTRY']._serialized_end=1483
+  _globals['_STEPRESULT_EXPORTSENTRY']._serialized_start=1485
+  _globals['_STEPRESULT_EXPORTSENTRY']._serialized_end=1531
   _globals['_STEPRESULT_ENVENTRY']._serialized_start=314
   _globals['_STEPRESULT_ENVENTRY']._serialized_end=356
-  _globals['_STEPRESULT_EXECRESULT']._serialized_start=1554
-  _globals['_STEPRESULT_EXECRESULT']._serialized_end=1620
-  _globals['_STEPRESULT_STATUS']._serialized_start=1622
-  _globals['_STEPRESULT_STATUS']._serialized_end=1701
-  _globals['_FOLLOWIOREQUEST']._serialized_start=1703
-  _globals['_FOLLOWIOREQUEST']._serialized_end=1774
-  _globals['_FOLLOWIORESPONSE']._serialized_start=1776
-  _globals['_FOLLOWIORESPONSE']._serialized_end=1899
-  _globals['_FOLLOWIORESPONSE_STREAMTYPE']._serialized_start=1863
-  _globals['_FOLLOWIORESPONSE_STREAMTYPE']._serialized_end=1899
-  _globals['_CANCELREQUEST']._serialized_start=1901
-  _globals['_CANCELREQUEST']._serialized_end=1928
-  _globals['_CANCELRESPONSE']._serialized_start=1930
-  _globals['_CANCELRESPONSE']._serialized_end=1946
-  _globals['_LISTREQUEST']._serialized_start=1948
-  _globals['_LISTREQUEST']._serialized_end=1961
-  _globals['_JOB']._serialized_start=1964
-  _globals['_JOB']._serialized_end=2173
-  _globals['_JOB_JOBSTATUS']._serialized_start=2083
-  _globals['_JOB_JOBSTATUS']._serialized_end=2173
-  _globals['_LISTRESPONSE']._serialized_start=2175
-  _globals['_LISTRESPONSE']._serialized_end=2209
-  _globals['_STEPRUNNER']._serialized_start=2212
-  _globals['_STEPRUNNER']._serialized_end=2434
+  _globals['_STEPRESULT_EXECRESULT']._serialized_start=1577
+  _globals['_STEPRESULT_EXECRESULT']._serialized_end=1643
+  _globals['_STEPRESULT_STATUS']._serialized_start=1645
+  _globals['_STEPRESULT_STATUS']._serialized_end=1724
+  _globals['_FOLLOWIOREQUEST']._serialized_start=1726
+  _globals['_FOLLOWIOREQUEST']._serialized_end=1797
+  _globals['_FOLLOWIORESPONSE']._serialized_start=1799
+  _globals['_FOLLOWIORESPONSE']._serialized_end=1922
+  _globals['_FOLLOWIORESPONSE_STREAMTYPE']._serialized_start=1886
+  _globals['_FOLLOWIORESPONSE_STREAMTYPE']._serialized_end=1922
+  _globals['_CANCELREQUEST']._serialized_start=1924
+  _globals['_CANCELREQUEST']._serialized_end=1951
+  _globals['_CANCELRESPONSE']._serialized_start=1953
+  _globals['_CANCELRESPONSE']._serialized_end=1969
+  _globals['_LISTREQUEST']._serialized_start=1971
+  _globals['_LISTREQUEST']._serialized_end=1984
+  _globals['_JOB']._serialized_start=1987
+  _globals['_JOB']._serialized_end=2196
+  _globals['_JOB_JOBSTATUS']._serialized_start=2106
+  _globals['_JOB_JOBSTATUS']._serialized_end=2196
+  _globals['_LISTRESPONSE']._serialized_start=2198
+  _globals['_LISTRESPONSE']._serialized_end=2232
+  _globals['_STEPRUNNER']._serialized_start=2235
+  _globals['_STEPRUNNER']._serialized_end=2457
 # @@protoc_insertion_point(module_scope)

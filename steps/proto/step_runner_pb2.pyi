@@ -92,7 +92,7 @@ class FollowResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[StepResult, _Mapping]] = ...) -> None: ...
 
 class StepResult(_message.Message):
-    __slots__ = ("name", "step", "status", "inputs", "outputs", "exports", "env", "exec_result", "sub_step_results", "message", "path", "stdout", "stderr", "time")
+    __slots__ = ("name", "step", "status", "inputs", "outputs", "exports", "env", "exec_result", "sub_step_results", "message", "path", "stdout", "stderr", "time", "has_sensitive")
     class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         unspecified: _ClassVar[StepResult.Status]
@@ -156,6 +156,7 @@ class StepResult(_message.Message):
     STDOUT_FIELD_NUMBER: _ClassVar[int]
     STDERR_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
+    HAS_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     name: str
     step: str
     status: StepResult.Status
@@ -170,7 +171,8 @@ class StepResult(_message.Message):
     stdout: int
     stderr: int
     time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepResult.Status, str]] = ..., inputs: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., outputs: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., exports: _Optional[_Mapping[str, str]] = ..., env: _Optional[_Mapping[str, str]] = ..., exec_result: _Optional[_Union[StepResult.ExecResult, _Mapping]] = ..., sub_step_results: _Optional[_Iterable[_Union[StepResult, _Mapping]]] = ..., message: _Optional[str] = ..., path: _Optional[_Iterable[str]] = ..., stdout: _Optional[int] = ..., stderr: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    has_sensitive: bool
+    def __init__(self, name: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepResult.Status, str]] = ..., inputs: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., outputs: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., exports: _Optional[_Mapping[str, str]] = ..., env: _Optional[_Mapping[str, str]] = ..., exec_result: _Optional[_Union[StepResult.ExecResult, _Mapping]] = ..., sub_step_results: _Optional[_Iterable[_Union[StepResult, _Mapping]]] = ..., message: _Optional[str] = ..., path: _Optional[_Iterable[str]] = ..., stdout: _Optional[int] = ..., stderr: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., has_sensitive: _Optional[bool] = ...) -> None: ...
 
 class FollowIORequest(_message.Message):
     __slots__ = ("id", "read_stdout", "read_stderr")

@@ -61,6 +61,7 @@ def streamed(call: Callable[[Any, Any, Any], AsyncIterator[Any]]) -> Callable[[A
     @wraps(call)
     async def telling(service: Any, request: Any, context: Any) -> AsyncIterator[Any]:
         try:
+            await context.send_initial_metadata(())  # a caller sees that it is heard, however silent a run is
             async for response in call(service, request, context):
                 yield response
         except PerdureError as error:

@@ -20,21 +20,11 @@ _RECORDS: Final = 8_192
 
 async def follow_results(watched: Watched, read: int) -> AsyncIterator[dict[str, Any]]:
     """The results from the one after the first `read` on, each as a line of the file has it."""
-    offset = number = 0
-    rest = b""
-
-    def is_behind() -> bool:
-        return offset < watched.sizes[RESULTS]
-
-    async for has_ended in _looks(watched, is_behind):
-        while offset < watched.sizes[RESULTS]:
-            data = await _log(watched, RESULTS, offset)
-            offset += len(data)
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                number += 1
-                if number > read:
-                    yield orjson.loads(line)
+    lines = ResultLines(watched)
+    async for has_ended in looks(watched, lambda: lines.offset < watched.sizes[RESULTS]):
+        async for number, line in lines.until(watched.sizes[RESULTS]):
+            if number > read:
+                yield line
         if has_ended:
             return
 
@@ -49,10 +39,10 @@ async def follow_streams(watched: Watched, stdout: int, stderr: int) -> AsyncIte
     def behind() -> list[str]:
         return [name for name, offset in offsets.items() if offset < watched.sizes[name]]
 
-    async for has_ended in _looks(watched, lambda: bool(behind())):
+    async for has_ended in looks(watched, lambda: bool(behind())):
         while names := behind():
             for name in names:
-                data = await _log(watched, name, offsets[name])
+                data = await _there(watched, name, offsets[name])
                 offsets[name] += len(data)
                 yield name, data
         if has_ended:
@@ -65,23 +55,41 @@ async def follow_log(watched: Watched, offset: int) -> AsyncIterator[bytes]:
     order = Order(watched)
     skipped = offset
 
-    def is_behind() -> bool:
-        return sum(order.offsets.values()) < watched.sizes[STDOUT] + watched.sizes[STDERR]
-
-    async for has_ended in _looks(watched, is_behind):
-        async for name, length in order.pieces(is_whole=has_ended):
+    async for has_ended in looks(watched, lambda: order.position < log_size(watched.sizes)):
+        async for name, length in order.pieces(log_size(watched.sizes), is_whole=has_ended):
             done = min(skipped, length)
             skipped -= done
-            start = order.offsets[name] + done
-            end = order.offsets[name] = order.offsets[name] + length
-            while start < end:
-                data = await _log(watched, name, start, min(CHUNK, end - start))
-                start += len(data)
+            async for data in order.take(name, length, done):
                 yield data
         if has_ended:
-            if skipped:
-                raise Invalid(f"the run wrote {offset - skipped:,} bytes; there is nothing from {offset:,} on")
+            check_no_more(skipped, offset)
             return
+
+
+def log_size(sizes: Mapping[str, int]) -> int:
+    """Bytes of both streams."""
+    return sizes[STDOUT] + sizes[STDERR]
+
+
+class ResultLines:
+    """The file of results, line by line, as far as it was handed out."""
+
+    def __init__(self, watched: Watched) -> None:
+        """From the first one on."""
+        self._watched = watched
+        self._rest = b""
+        self._number = 0
+        self.offset = 0
+
+    async def until(self, size: int) -> AsyncIterator[tuple[int, dict[str, Any]]]:
+        """The next ones, as far as the file has `size` bytes, with their numbers from 1 on."""
+        while self.offset < size:
+            data = await _there(self._watched, RESULTS, self.offset, min(CHUNK, size - self.offset))
+            self.offset += len(data)
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._number += 1
+                yield self._number, orjson.loads(line)
 
 
 class Order:
@@ -94,13 +102,32 @@ class Order:
         self.offsets = {STDOUT: 0, STDERR: 0}
         """How much of each stream the pieces had that were handed out."""
 
-    async def pieces(self, *, is_whole: bool) -> AsyncIterator[tuple[str, int]]:
-        """Stream and length of the next pieces; with `is_whole` also of what was written and whose order was not."""
+    @property
+    def position(self) -> int:
+        """Bytes of the log that were handed out."""
+        return sum(self.offsets.values())
+
+    async def take(self, name: str, length: int, skipped: int) -> AsyncIterator[bytes]:
+        """The bytes of the piece that comes next, but for the first `skipped` ones."""
+        start = self.offsets[name] + skipped
+        end = self.offsets[name] = self.offsets[name] + length
+        while start < end:
+            data = await _there(self._watched, name, start, min(CHUNK, end - start))
+            start += len(data)
+            yield data
+
+    async def pieces(self, size: int, *, is_whole: bool) -> AsyncIterator[tuple[str, int]]:
+        """Stream and length of the next pieces of the first `size` bytes, each to be taken before the next one.
+
+        With `is_whole` also of what was written and whose order was not.
+        """
         while data := await _read(self._watched, ORDER, self._at, _RECORDS):
             data = data[: len(data) - len(data) % ORDER_RECORD.size]
             if not data:
                 break
             for (record,) in ORDER_RECORD.iter_unpack(data):
+                if self.position + (record >> 1) > size:
+                    return
                 self._at += ORDER_RECORD.size
                 yield (STDERR if record & 1 else STDOUT), record >> 1
         if is_whole:
@@ -109,13 +136,19 @@ class Order:
                     yield name, left
 
 
-async def _looks(watched: Watched, is_behind: Callable[[], bool]) -> AsyncIterator[bool]:
+async def looks(watched: Watched, is_behind: Callable[[], bool]) -> AsyncIterator[bool]:
     """Whether the run has ended, each time that there may be more to read; the last time that it has."""
     while True:
         has_ended = watched.has_ended
         yield has_ended
         if not is_behind() and watched.has_ended == has_ended:
             await watched.change()
+
+
+def check_no_more(skipped: int, offset: int) -> None:
+    """Raise `Invalid` where a run has ended and bytes that a caller says to have were never written."""
+    if skipped:
+        raise Invalid(f"the run wrote {offset - skipped:,} bytes; there is nothing from {offset:,} on")
 
 
 def _check_end(watched: Watched, offsets: Mapping[str, int]) -> None:
@@ -140,7 +173,7 @@ async def _read(watched: Watched, name: str, offset: int, size: int = CHUNK) -> 
         raise NotFound(f"the {name} of run {watched.folder.path.name} cannot be read: {error.strerror}") from None
 
 
-async def _log(watched: Watched, name: str, offset: int, size: int = CHUNK) -> bytes:
+async def _there(watched: Watched, name: str, offset: int, size: int = CHUNK) -> bytes:
     """Bytes that are known to be there. Raises `NotFound` likewise, and where the file has become shorter."""
     data = await _read(watched, name, offset, size)
     if not data:

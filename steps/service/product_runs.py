@@ -6,13 +6,17 @@ Source: docs/reference/steps.md, "The product's service".
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from google.protobuf.json_format import MessageToDict
+
 from domain.errors import Invalid
-from domain.steps.runs import RunRequest, RunState, RunStatus, Variable
+from domain.steps.runs import DoneStep, RunRequest, RunState, RunStatus, Variable
 from steps.proto import runs_pb2 as messages
 from steps.proto.runs_pb2_grpc import RunsServicer
 from steps.service.errors import answered, streamed
+from steps.service.events import follow_events
 from steps.service.following import follow_log
 from steps.service.registry import Registry
+from steps.service.step_runner import result_of
 from steps.service.times import timestamp
 
 _Status: Final = messages.Status
@@ -40,7 +44,17 @@ class ProductRuns(RunsServicer):
         variables = {one.key: Variable(one.value, one.file, one.masked) for one in request.job.variables}
         timeout = request.timeout.ToNanoseconds() / 1_000_000_000
         folder = request.job.build_dir or request.work_dir
-        wanted = RunRequest(request.id, folder, request.steps, "", dict(request.env), variables, timeout)
+        wanted = RunRequest(
+            request.id,
+            folder,
+            request.steps,
+            "",
+            dict(request.env),
+            variables,
+            timeout,
+            done={name: _done(one) for name, one in request.done.items()},
+            present=tuple(request.present),
+        )
         await self._registry.begin(wanted)
         return messages.RunResponse()
 
@@ -53,6 +67,19 @@ class ProductRuns(RunsServicer):
             raise Invalid("the offset is below 0")
         async for data in follow_log(self._registry.get(request.id), request.offset):
             yield messages.FollowLogsResponse(data=data)
+
+    @streamed
+    async def FollowEvents(
+        self, request: messages.FollowEventsRequest, _context: Any
+    ) -> AsyncIterator[messages.FollowEventsResponse]:
+        """The same, and in its place each step that begins or ends."""
+        if request.offset < 0 or request.read_results < 0:
+            raise Invalid("the offset, or the number of results, is below 0")
+        async for event in follow_events(self._registry.get(request.id), request.offset, request.read_results):
+            if isinstance(event, bytes):
+                yield messages.FollowEventsResponse(data=event)
+            else:
+                yield messages.FollowEventsResponse(result=result_of(event), masks=event.get("masks", ()))
 
     @answered
     async def Status(self, request: messages.StatusRequest, _context: Any) -> messages.StatusResponse:
@@ -72,6 +99,10 @@ class ProductRuns(RunsServicer):
         """Let a run end, and forget it; one that is not there is closed."""
         await self._registry.forget(request.id)
         return messages.CloseResponse()
+
+
+def _done(step: messages.DoneStep) -> DoneStep:
+    return DoneStep({name: MessageToDict(value) for name, value in step.outputs.items()}, dict(step.exports))
 
 
 def _status(run_id: str, state: RunState) -> messages.Status:

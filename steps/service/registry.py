@@ -11,9 +11,9 @@ from typing import Final
 
 import structlog
 
-from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from domain.errors import Invalid, NotFound, Refused, TooLarge, Unavailable
 from domain.steps.reading import read_definition
-from domain.steps.runs import ENDED, RunRequest, RunState, RunStatus, check_id, check_request
+from domain.steps.runs import ENDED, RunRequest, RunState, RunStatus, check_done, check_id, check_request
 from steps.engine.run_folder import REQUEST, RunFolder
 from steps.service.survivors import end_survivors
 from steps.service.watching import Watched
@@ -56,13 +56,12 @@ class Registry:
             await watched.stop()
 
     async def begin(self, request: RunRequest) -> None:
-        """Begin a run; one of this id that is there already stays as it is. Raises `Invalid` and `TooLarge`."""
+        """Begin a run; one of this id that is there already stays as it is. Raises `Invalid`, `Refused`, `TooLarge`."""
         check_request(request)
         async with self._turn:
             if request.id in self._watched:
                 return
-            if request.steps:
-                await asyncio.to_thread(read_definition, request.steps, "steps")
+            await asyncio.to_thread(_check_here, request)
             if sum(one.state.status not in ENDED for one in self._watched.values()) >= MAX_RUNS:
                 raise TooLarge(f"{MAX_RUNS:,} runs have not ended, and no more are at work at once")
             folder = RunFolder(self._root / request.id)
@@ -134,3 +133,12 @@ class Registry:
             count = await asyncio.to_thread(end_survivors, str(folder.path), folder.request().grace)
             log.warning("a run was lost", run=folder.path.name, processes=count)
             folder.turn(RunState(RunStatus.LOST, state.began_at, time.time(), LOST))
+
+
+def _check_here(request: RunRequest) -> None:
+    """Raise `Refused` for a run of another machine, `Invalid` for steps that cannot be run."""
+    missing = [path for path in request.present if not Path(path).exists()]
+    if missing:
+        raise Refused(f"{missing[0]} is not here: steps run where the folder of the job is, at the same path")
+    if request.steps:
+        check_done(read_definition(request.steps, "steps"), request.done)

@@ -74,6 +74,30 @@ def test_what_is_wrong_says_what_to_do(greet: Path, arguments: tuple[str, ...], 
     assert "Traceback" not in done.stderr
 
 
+SECRET = """\
+spec:
+  inputs: {token: {type: string, sensitive: true}}
+  outputs: {key: {type: string, sensitive: true}}
+---
+exec: {command: [sh, -c, 'echo "got $0"; cat key.json >"$1"', '${{ inputs.token }}', '${{ output_file }}']}
+"""
+
+
+def test_what_is_sensitive_is_masked_wherever_steps_run(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/step.yml").write_text(SECRET)
+    (tmp_path / "key.json").write_text('{"name": "key", "value": "open-sesame"}')
+    done = step_runner("run", "secret", "--input", "token=swordfish", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "got [MASKED]\n"), done.stderr
+    calls = [
+        {"name": "s", "step": "./secret", "inputs": {"token": "swordfish"}},
+        {"name": "t", "script": "echo ${{ steps.s.outputs.key }}; echo ${{ steps.s.outputs.key }} >&2"},
+    ]
+    done = step_runner("ci", env={"STEPS": json.dumps(calls), "CI_PROJECT_DIR": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (0, "got [MASKED]\n[MASKED]\n"), done.stderr
+    assert "open-sesame" not in done.stderr
+
+
 def test_the_steps_of_a_job(greet: Path) -> None:
     steps = [
         {"name": "one", "step": "./greet", "inputs": {"who": "${{ vars.CI_JOB_NAME }}"}},

@@ -16,6 +16,7 @@ from fleet.job import read_job
 from fleet.job_run import JobRun, RunLimits
 from fleet.stages import StageTimes
 from fleet.state import JobStore
+from tests.fleet import runner_process
 from tests.fleet.job_users import needs_namespaces, needs_root, other_user
 from tests.fleet.server import ProtocolServer
 
@@ -26,6 +27,7 @@ LIMITS = RunLimits(
 )
 
 RunJob = Callable[..., Awaitable[JobRun]]
+start = runner_process.start_runner
 
 
 @pytest.fixture

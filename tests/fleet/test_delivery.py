@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from domain.masked_stream import Masker
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
-from fleet.masking import Masker
 from fleet.reply import Answer, JobReply
 from fleet.trace import Trace
 from fleet.verdict import SUCCESS, failed

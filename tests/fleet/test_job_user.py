@@ -27,8 +27,8 @@ from fleet.state import JobStore
 from tests.fleet.conftest import LIMITS
 from tests.fleet.job_users import OTHER, needs_root, other_user
 from tests.fleet.jobs import archive, payload
+from tests.fleet.runner_process import ROOT, until
 from tests.fleet.server import ProtocolServer
-from tests.fleet.test_kill import ROOT, until
 
 pytestmark = needs_root
 

@@ -1,11 +1,12 @@
 """What is remembered of running jobs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from domain.errors import Refused
-from fleet.state import JobRecord, JobStore, finished
+from fleet.state import JobRecord, JobStore, RunningSteps, finished
 from fleet.verdict import failed
 
 
@@ -55,3 +56,13 @@ def test_one_process_at_a_time(store: JobStore, tmp_path: Path) -> None:
     store.unlock()
     other.lock()
     other.unlock()
+
+
+def test_steps_that_go_on_are_kept_until_the_job_is_over(store: JobStore) -> None:
+    steps = RunningSteps({"id": 1, "variables": []}, "abcdefghi", 3, 17, 1700000000.5, is_begun=True)
+    going_on = replace(record(store), steps=steps)
+    store.save(going_on)
+    (known,) = store.load()
+    assert (known.steps, known.goes_on) == (steps, True)
+    over = finished(known, failed("script_failure", 3))
+    assert (over.steps, over.goes_on) == (None, False)

@@ -82,6 +82,7 @@ SENT: Final[Mapping[str, str]] = {
     "info.config.gpus": "its configuration",
     "info.labels": "its labels",
     **{f"info.features.{name}": "what it can do" for name in _FEATURES},
+    "info.features.steps_resume": "begin at a step of `run`; ours alone",
     "state": "what became of a job",
     "failure_reason": "why it failed",
     "exit_code": "of its script",

@@ -20,6 +20,7 @@ from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
 from domain.hooks.webhooks import passes_branch_filter
+from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
 from domain.pipelines.coverage import CoverageSearch
@@ -33,7 +34,6 @@ from domain.steps.reading import read_definition
 from domain.steps.rendering import Names, rendered
 from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
-from fleet.masking import Masker
 from fleet.variables import expand as expand_for_runner
 from git.names import checked_ref
 from git.reading.commit import parse_commit

@@ -26,8 +26,8 @@ from fleet.state import JobStore
 from tests.fleet.conftest import LIMITS
 from tests.fleet.job_users import OTHER, needs_namespaces, needs_root, other_user
 from tests.fleet.jobs import archive, payload
+from tests.fleet.runner_process import until
 from tests.fleet.server import ProtocolServer
-from tests.fleet.test_kill import until
 
 pytestmark = needs_namespaces
 Run = Callable[[dict[str, Any]], Awaitable[None]]

@@ -11,13 +11,13 @@ import pytest
 from aiohttp import web
 
 from domain.errors import Invalid
+from domain.masked_stream import Masker
 from fleet.executors.hands import Hands
 from fleet.executors.process import Command, run_command
 from fleet.executors.shell import ShellExecutor
 from fleet.executors.sources import project_folder, read_remote
 from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import read_job
-from fleet.masking import Masker
 from fleet.trace import Trace
 from tests.fleet.jobs import payload
 

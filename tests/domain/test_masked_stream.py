@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.masking import REPLACEMENT, Masker
+from domain.masked_stream import REPLACEMENT, Masker
 
 
 def masked(secrets: list[str], *pieces: bytes) -> bytes:

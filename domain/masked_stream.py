@@ -16,10 +16,16 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str], prefixes: Iterable[str] = TOKEN_PREFIXES) -> None:
         """`secrets` are whole values, `prefixes` beginnings of tokens; empty ones are ignored."""
-        self._secrets = Secrets((secret.encode() for secret in secrets), prefixes)
+        self._known, self._prefixes = set(secrets), tuple(prefixes)
+        self._secrets = Secrets((secret.encode() for secret in self._known), self._prefixes)
         self._held = b""
         self._hidden = 0
         """So many of the bytes that are held end a secret of which the replacement has been written."""
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Know more secrets from here on; for what is held back they come too late, it has to be flushed before."""
+        self._known |= set(secrets)
+        self._secrets = Secrets((secret.encode() for secret in self._known), self._prefixes)
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the stream and return those that are certain, masked."""

@@ -1,0 +1,1 @@
+"""Runs the steps of a job (`run`) by a step runner, here or elsewhere."""
