@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from domain.errors import Invalid
 from domain.steps.references import GitReference, Reference
@@ -32,12 +32,19 @@ FETCH_TIMEOUT: Final = 300.0
 """Seconds for one call of git."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART_OF_COMMIT: Final = re.compile(r"[0-9a-f]{8,63}")
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s]*@")
 _LOOK: Final = 0.05
+MAX_NAME: Final = 255
+"""Bytes of the name of a file."""
 _SETTINGS: Final = (
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.symlinks=true",
-    "-c", "protocol.ext.allow=never",
+    "-c", "protocol.allow=never",
     "-c", "protocol.file.allow=always",
+    "-c", "protocol.git.allow=always",
+    "-c", "protocol.http.allow=always",
+    "-c", "protocol.https.allow=always",
+    "-c", "protocol.ssh.allow=always",
     "-c", "fetch.recurseSubmodules=false",
     "-c", "advice.detachedHead=false",
     "-c", "gc.auto=0",
@@ -82,7 +89,7 @@ class GitFinder:
     def _known(self, place: Path, rev: str) -> str:
         if _COMMIT.fullmatch(rev) and (place / "trees" / rev).is_dir():
             return rev
-        note = place / "revisions" / quote(rev, safe="")
+        note = _note(place, rev)
         try:
             is_fresh = time.time() - note.stat().st_mtime < FRESH
             return note.read_text() if is_fresh else ""
@@ -98,7 +105,7 @@ class GitFinder:
         else:
             self._git(url, "-C", str(repository), "fetch", "--quiet", "--no-tags", "--depth=1", url, rev)
             commit = self._git(url, "-C", str(repository), "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}")
-        note = place / "revisions" / quote(rev, safe="")
+        note = _note(place, rev)
         note.parent.mkdir(mode=0o700, exist_ok=True)
         note.write_text(commit)
         return commit
@@ -155,15 +162,26 @@ class GitFinder:
             error.seek(0)
             said = out.read().decode(errors="replace").strip()
             if code:
-                word = (error.read().decode(errors="replace").strip() or "no reason given").splitlines()[-1]
+                word = _word(error.read().decode(errors="replace"))
                 shown = without_credentials(url)
                 raise Invalid(f"{shown} cannot be fetched: {word.replace(url, shown) if url else word}")
         return said
 
 
-def without_credentials(url: str) -> str:
-    """An address without the name and the password that may stand in it."""
-    parts = urlsplit(url)
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+def _word(said: str) -> str:
+    """The line of what git has said that tells why it ended; advice may follow it."""
+    lines = said.strip().splitlines() or ["no reason given"]
+    return next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+
+
+def _note(place: Path, rev: str) -> Path:
+    """Where stands which commit a revision was; by a digest where its name is too long for a file."""
+    name = quote(rev, safe="")
+    if len(name) > MAX_NAME:
+        name = f"sha256-{hashlib.sha256(rev.encode()).hexdigest()}"
+    return place / "revisions" / name
+
+
+def without_credentials(address: str) -> str:
+    """An address without the name and the password that may stand in it, however strange it is otherwise."""
+    return _CREDENTIALS.sub("", address, count=1)

@@ -14,6 +14,8 @@ from steps.service.watching import Watched
 
 CHUNK: Final = 256 * 1024
 """Bytes of one message; four of 64 KiB take twice as long."""
+MAX_LINE: Final = 16 * 1024 * 1024
+"""Bytes of a line of results; no run writes one as long."""
 _RECORDS: Final = 8_192
 """Bytes of records that are read at once."""
 
@@ -89,7 +91,21 @@ class ResultLines:
             *lines, self._rest = (self._rest + data).split(b"\n")
             for line in lines:
                 self._number += 1
-                yield self._number, orjson.loads(line)
+                yield self._number, self._read(line)
+            if len(self._rest) > MAX_LINE:
+                raise self._changed()
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        try:
+            document = orjson.loads(line)
+            if isinstance(document["result"], dict) and document[STDOUT] >= 0 and document[STDERR] >= 0:
+                return dict(document)
+        except (KeyError, TypeError, ValueError):
+            pass
+        raise self._changed()
+
+    def _changed(self) -> NotFound:
+        return NotFound(f"the results of run {self._watched.folder.path.name} are not what they were")
 
 
 class Order:
