@@ -16,7 +16,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow  # a minute of Go's compiler, for the one judge that shares nothing with the service
 
 WRITES = Path(__file__).parent / "service/writes.py"
-HALF = 6 * 1024 * 1024
+HALF = 8 * 1024 * 1024
 CUTS = 24
 
 

@@ -54,7 +54,7 @@ func output(ctx context.Context, socket string, arguments []string) (any, error)
 	for {
 		way, until := cuts%ways, 0
 		if cuts > 0 {
-			until = 1 + chance.Intn(12)
+			until = 1 + chance.Intn(2)
 		}
 		wasCut, err := taken.follow(ctx, connection, id, until, way)
 		found.Codes[told(err).Code]++

@@ -69,8 +69,8 @@ def connections(service: Served, count: int) -> Iterator[list[socket.socket]]:
         found = []
         for _ in range(count):
             one = stack.enter_context(socket.socket(socket.AF_UNIX))
-            one.settimeout(20)
-            one.connect(str(service.path))
+            one.connect(str(service.path))  # it waits where the queue of the socket is full
+            one.settimeout(30)
             found.append(one)
         yield found
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -96,6 +97,24 @@ async def test_a_run_that_removes_its_own_folder(service: Served) -> None:
         assert not service.left()
         await second.Close(product.CloseRequest(id="r"))
     assert await listed(service) == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_repository_that_never_answers(service: Served, number: signal.Signals) -> None:
+    """Whether the run is told to end or its process is killed, git does not stay."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"git://127.0.0.1:{silent.getsockname()[1]}/x"
+        async with service.client() as client:
+            await client.Run(steps("r", f"[{{name: a, step: {{git: {{url: '{address}', rev: main}}}}}}]", service.work))
+
+        async def is_asked() -> bool:
+            return any(process.name() == "git" for process in service.left())
+
+        await eventually(is_asked, "git asks for the step")
+        os.kill(RunFolder(service.root / "r").state().pid, number)
+        wanted = messages.Job.cancelled if number == signal.SIGTERM else messages.Job.lost
+        assert await service.ended("r") == wanted
+    assert not service.left()
 
 
 @pytest.mark.parametrize(
