@@ -14,6 +14,7 @@ from domain.steps.references import FILES, LocalReference, Reference
 
 MAX_FILE: Final = 2 * 1024 * 1024
 """Bytes of a step file."""
+_PIECE: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,10 @@ def _text(path: Path) -> str:
     """No more is read than a step file may have, and nothing is waited for, whatever stands there: `/proc` has both."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            content = file.read(MAX_FILE + 1) or b""
+        try:
+            content = _content(fd)
+        finally:
+            os.close(fd)
         if len(content) > MAX_FILE:
             raise Invalid(f"{path} has more than {MAX_FILE:,} bytes, which is all that a step file may have")
         return content.decode("utf-8")
@@ -93,3 +96,11 @@ def _text(path: Path) -> str:
         raise Invalid(f"{path} is no UTF-8: {error}") from None
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _content(fd: int) -> bytes:
+    """A byte more than a step file may have at most."""
+    found = b""
+    while piece := os.read(fd, min(_PIECE, MAX_FILE + 1 - len(found))):
+        found += piece
+    return found
