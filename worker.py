@@ -27,6 +27,7 @@ from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
 from activities.schedules import ScheduleActivities
+from activities.steps import StepActivities
 from activities.temporal_client import connect
 from activities.temporal_namespace import prepare_namespace
 from activities.temporal_runtime import counting_runtime
@@ -268,7 +269,8 @@ class Process:
                 settings.times,
             )
             hooks, reports = self._hook_activities(), self._report_activities()
-            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports)
+            steps = StepActivities(services.database, services.store)
+            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports, steps)
             teller = make_telling_worker(client, settings, hooks, reports)
             parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))

@@ -20,6 +20,7 @@ from activities.hooks.deliveries import HookActivities
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
+from activities.steps import StepActivities
 from activities.worker_version import UNNAMED
 from settings import Settings
 from workflows.handles import telling_queue
@@ -64,10 +65,12 @@ def make_worker(
     schedules: ScheduleActivities,
     hooks: HookActivities | None = None,
     reports: ReportActivities | None = None,
+    steps: StepActivities | None = None,
 ) -> Worker:
     """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named.
 
-    `hooks` and `reports` are for those workflows that an older version has put on this queue.
+    `hooks` and `reports` are for those workflows that an older version has put on this queue. Without `steps`, which
+    need the store, no attempt begins at a step.
     """
     carried_out: list[Callable[..., Any]] = [
         activities.load,
@@ -81,6 +84,7 @@ def make_worker(
         groups.choose_next,
         *_telling(hooks, reports),
         schedules.carry_out_tick,
+        *([] if steps is None else [steps.pin_steps]),
     ]
     return _worker(client, settings, settings.queue, _PLAYING, carried_out, tasks=20, cached=2_000)
 

@@ -97,7 +97,7 @@ def _steps() -> float:
         log = open_log(folder, ending)
         with (folder / RESULTS).open("wb") as file:
             tell = Results(file.fileno(), folder).tell
-            finder = every_finder(folder / "cache", ending)
+            finder = every_finder(folder / "cache", ending, {})
             run = StepRun(folder, ResultFiles(folder), log, ending, finder, {}, dict(os.environ), tell)
             found = Found(Definition(Spec(), read_calls(calls, "steps")), folder)
             begun = time.perf_counter()

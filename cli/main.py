@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cli.exit_codes import ExitCode, exit_code
+from cli.json_option import JsonOption
 from cli.lazy_group import Lazy, LazyGroup
 from cli.named_pod import named_pod
 from domain.errors import Invalid, NotFound, PerdureError
@@ -81,8 +82,6 @@ NAME: Final = "perdure"
 
 QUICK = frozenset({"lint", "plan"})
 """Commands of LAZY that are called without Typer where the command line permits it."""
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 class Commands(LazyGroup):

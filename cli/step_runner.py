@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.main import JsonOption
+from cli.json_option import JsonOption
+from cli.lazy_group import Lazy, LazyGroup
 from cli.pairs import pairs
 from domain.errors import ConfigInvalid, Invalid, NotFound
 from domain.masked_stream import Masker
@@ -34,7 +35,16 @@ _CONNECT: Final = 5.0
 _CANCELLED: Final = 130
 """The exit status of what Ctrl-C has ended, as shells tell it."""
 
-app = typer.Typer(help="Run steps of CI jobs: as a service, or at once.", no_args_is_help=True)
+
+class StepRunnerCommands(LazyGroup):
+    """Commands of the step runner; what makes a bundle of it is not in the bundle."""
+
+    LAZY = {  # noqa: RUF012  # declared as ClassVar above
+        "bundle": Lazy("cli.step_bundle", "bundle", "Make one file of the step runner, for machines without Python."),
+    }
+
+
+app = typer.Typer(cls=StepRunnerCommands, help="Run steps of CI jobs: as a service, or at once.", no_args_is_help=True)
 
 SocketOption = Annotated[
     Path | None, typer.Option("--socket", metavar="PATH", help=f"The socket of the service; else {VARIABLE}.")

@@ -42,23 +42,40 @@ class AwaitJob:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Argument of every update and signal. `key` makes a repetition harmless; one is made up where it is missing."""
+    """Argument of every update and signal. `key` makes a repetition harmless; one is made up where it is missing.
+
+    `from_step` is the step of a job with `run`, by name or number, at which a new attempt of it begins.
+    """
 
     key: str = ""
     job_id: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    from_step: str = ""
+
+    def as_sent(self) -> Mapping[str, Any]:
+        """The fields as they are sent: workers of an earlier version refuse fields that they do not know."""
+        return {
+            name: value
+            for name in ("key", "job_id", "variables", "reason", "from_step")
+            if (value := getattr(self, name)) or name != "from_step"
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An operation that a workflow has taken on. `reason` is shown with what it cancels."""
+    """An operation that a workflow has taken on. `reason` is shown with what it cancels.
+
+    `from_step` is what is still to be looked up for it; `refused` says why that cannot be.
+    """
 
     name: str
     key: str
     job_id: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    from_step: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +260,23 @@ class RetryWindow:
     """Until when the workflow of a pipeline that did not succeed waits for commands."""
 
     until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PinSteps:
+    """Argument of activity `pin_steps`: the command `key` wants a new attempt of a job to begin at a step."""
+
+    pipeline_id: int
+    key: str
+    job_id: int
+    from_step: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepsPinned:
+    """What the steps before are known to have given waits in SQL, or `refused` says why the attempt cannot begin."""
+
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

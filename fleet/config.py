@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from domain.errors import Invalid, NotFound, Refused
+from domain.steps.place_table import read_place
+from domain.steps.places import Local, Place
 from files import durable
 from fleet.backoff import Backoff
 
@@ -54,6 +56,8 @@ class RunnerEntry:
     output_limit: int = 4096 * 1024
     environment: tuple[tuple[str, str], ...] = ()
     tls_ca_file: Path | None = None
+    steps: Place | None = None
+    """Where steps of jobs run; None for a step runner of the job's own on this machine."""
 
     @property
     def short_token(self) -> str:
@@ -202,7 +206,17 @@ def _read_entry(path: Path, folder: Path, number: int, entry: Mapping[str, Any])
         output_limit=int(_number(path, entry, "output_limit", 4096, place) or 4096) * 1024,
         environment=tuple((pair.partition("=")[0], pair.partition("=")[2]) for pair in environment),
         tls_ca_file=folder / ca_file if ca_file else None,
+        steps=_read_steps(f"{path}: [runners.steps] of {place}", folder, entry.get("steps")),
     )
+
+
+def _read_steps(where: str, folder: Path, table: object) -> Place | None:
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise Invalid(f"{where} must be a table written as [runners.steps]")
+    found = read_place(table, where, folder)
+    return None if found == Local() else found
 
 
 def _expanded(text: str) -> str:

@@ -21,7 +21,9 @@ from fleet.executors.shell import ShellExecutor
 from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import Job
 from fleet.job_steps.local_service import LocalService
+from fleet.job_steps.remote_place import RemotePlace
 from fleet.job_steps.stage import StepsStage, steps_folder
+from fleet.job_steps.steps_run import StepPlace
 from fleet.reply import Answer, JobReply
 from fleet.stages import Stages, StageTimes
 from fleet.state import JobRecord, JobStore, RunningSteps, finished
@@ -155,14 +157,20 @@ class JobRun:
             self._job,
             workspace,
             mark,
-            LocalService(folder, workspace.bare_environment, workspace.rights, hands),
+            self._step_place(folder, workspace, hands),
             trace,
             state,
             self._record_steps,
             self.stop.order,
             self._limits.stages.grace,
+            self._limits.stages.reach_steps,
             is_resumed=self._is_resumed,
         )
+
+    def _step_place(self, folder: Path, workspace: Workspace, hands: Hands) -> StepPlace:
+        if self._slot.steps is None:
+            return LocalService(folder, workspace.bare_environment, workspace.rights, hands)
+        return RemotePlace(folder, hands, self._slot.steps)
 
     def _make_workspace(self) -> tuple[Workspace | None, str]:
         try:

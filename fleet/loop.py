@@ -46,6 +46,7 @@ class RunnerProcess:
         self._runs: dict[asyncio.Task[None], JobRun] = {}
         self._recoveries: set[asyncio.Task[None]] = set()
         self._pollers: list[asyncio.Task[None]] = []
+        self._going_on: list[tuple[RunnerEntry, asyncio.Task[None]]] = []
         self._ending = False
         self._abort = asyncio.Event()
 
@@ -134,6 +135,7 @@ class RunnerProcess:
             self._start,
             check_interval=self._config.check_interval,
             patience=PATIENCE if len(self._config.runners) > 1 else None,
+            going_on=[task for known, task in self._going_on if known is entry],
         )
 
     def _start(
@@ -144,7 +146,7 @@ class RunnerProcess:
     def _run_job(
         self, entry: RunnerEntry, client: RunnerClient, job: Job, slot: int, record: JobRecord | None = None
     ) -> asyncio.Task[None]:
-        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights)
+        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights, entry.steps)
         limits = replace(self._limits, output=entry.output_limit, unsupported=self._config.unsupported_keywords)
         job_run = JobRun(job, place, client, self._store, limits, record)
         task = asyncio.create_task(job_run.run())
@@ -167,7 +169,8 @@ class RunnerProcess:
         for entry, client in zip(self._config.runners, clients, strict=True):
             if (entry.url, entry.short_token) == (record.url, record.steps.short_token):
                 self._slots.hold(record.steps.slot)
-                self._run_job(entry, client, read_job(record.steps.document), record.steps.slot, record)
+                task = self._run_job(entry, client, read_job(record.steps.document), record.steps.slot, record)
+                self._going_on.append((entry, task))
                 return True
         return False
 

@@ -5,7 +5,7 @@ import heapq
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from domain.errors import PerdureError, Unavailable
@@ -64,10 +64,12 @@ class Poller:
         *,
         check_interval: float,
         patience: float | None,
+        going_on: Collection[asyncio.Task[None]] = (),
     ) -> None:
         """`check_interval` is the shortest pause between requests in seconds, the time a request was held counts.
 
-        After `patience` seconds without an answer the slot is given to others for a while; None keeps it.
+        `going_on` are jobs of the entry that have begun before. After `patience` seconds without an answer the slot is
+        given to others for a while; None keeps it.
         """
         self._entry, self._client, self._slots, self._start = entry, client, slots, start
         self._check_interval, self._patience = check_interval, patience
@@ -75,14 +77,16 @@ class Poller:
         self._request_id = uuid.uuid4().hex
         self._failures = 0
         self._running: set[asyncio.Task[None]] = set()
+        for task in going_on:
+            self._count(task)
 
     async def run(self) -> None:
         """Ask until canceled."""
+        await self._below_limit()
         while True:
             started, known = time.monotonic(), self._last_update
             pause = await self._ask()
-            if self._entry.limit and len(self._running) >= self._entry.limit:
-                await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            await self._below_limit()
             if pause is None and (known or not self._last_update):
                 pause = max(0.0, self._check_interval - (time.monotonic() - started))
             if pause:
@@ -110,9 +114,16 @@ class Poller:
             if answer.status != 204:
                 LOG.warning("runner %s: the server answered %d to a job request", self._entry.name, answer.status)
             return None
+        self._count(task)
+        return 0.0
+
+    def _count(self, task: asyncio.Task[None]) -> None:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        return 0.0
+
+    async def _below_limit(self) -> None:
+        while self._entry.limit and len(self._running) >= self._entry.limit:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
 
     def _later(self, error: PerdureError) -> float:
         """After an outage the same request is sent again, under its id; after a refusal a new one."""

@@ -52,6 +52,8 @@ class StageTimes:
     after_script: float = 300.0
     source_pause: float = 2.0
     """Before sources are fetched again, times the number of failures."""
+    reach_steps: float = 60.0
+    """For which a step runner may be out of reach."""
 
 
 class Stages:

@@ -185,7 +185,11 @@ class Relay:
                 await looks[row.payload["group"]]
             else:
                 operation = Operation(
-                    row.payload["key"], row.job_id, row.payload.get("variables", {}), row.payload.get("reason", "")
+                    row.payload["key"],
+                    row.job_id,
+                    row.payload.get("variables", {}),
+                    row.payload.get("reason", ""),
+                    row.payload.get("from_step", ""),
                 )
                 await self._workflows.signal(facts[row.pipeline_id], row.payload["name"], operation)
         except WorkflowAlreadyStartedError:

@@ -32,6 +32,7 @@ import models.tables.moves
 import models.tables.name_claims
 import models.tables.namespaces
 import models.tables.outbox
+import models.tables.pinned_steps
 import models.tables.pipelines
 import models.tables.projects
 import models.tables.protected_environments

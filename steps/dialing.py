@@ -15,6 +15,8 @@ from typing import Final, Protocol, TypeAlias
 import structlog
 
 _SIZE: Final = 256 * 1024
+_LAST_WORDS: Final = 5.0
+"""Seconds for the other side to end when nobody reads from it any more."""
 
 log = structlog.get_logger()
 
@@ -23,7 +25,7 @@ class ByteStream(Protocol):
     """Bytes in both directions."""
 
     async def read(self) -> bytes:
-        """What comes next; nothing at the end."""
+        """What comes next; nothing at the end. Raises `OSError` where that is no good end: it says why."""
 
     async def write(self, data: bytes) -> None:
         """Send bytes. Raises `OSError` where nobody takes them any more."""
@@ -68,6 +70,11 @@ class ProcessStream:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self._input.close()
+        with contextlib.suppress(
+            OSError
+        ):  # what broke it is known; the time is for a grandchild that has the pipe, too
+            async with asyncio.timeout(_LAST_WORDS):
+                await self._input.wait_closed()
         await self.process.wait()
 
 
@@ -109,28 +116,39 @@ async def dialed(open_stream: Open) -> AsyncIterator[str]:
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, open_stream: Open) -> None:
-    """Bytes of one connection, both ways, until either side has no more."""
+    """Bytes of one connection, both ways, until the other side has no more."""
     try:
         stream = await open_stream()
+        sending = asyncio.create_task(_send(reader, stream))
+        try:
+            await _receive(stream, writer)
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+            await stream.close()
     except OSError as error:
         log.warning("a step runner cannot be reached", error=str(error))
-        writer.close()
-        return
-    sending = asyncio.create_task(_send(reader, stream))
-    try:
-        with contextlib.suppress(OSError):
-            while data := await stream.read():
-                writer.write(data)
-                await writer.drain()
     finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
         writer.close()
-        await stream.close()
+
+
+async def _receive(stream: ByteStream, writer: asyncio.StreamWriter) -> None:
+    """All that comes. When nobody takes it here any more, the end is awaited still: it may say what was wrong."""
+    while data := await stream.read():
+        try:
+            writer.write(data)
+            await writer.drain()
+        except OSError:
+            break
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS):
+            while data and (data := await stream.read()):
+                pass
 
 
 async def _send(reader: asyncio.StreamReader, stream: ByteStream) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(_SIZE):
             await stream.write(data)
+    with contextlib.suppress(OSError):
         await stream.end()

@@ -11,7 +11,7 @@ from domain.steps.environment import LOG_LEVEL, Environment, Exports
 from domain.steps.rendering import Known
 from domain.steps.results import StepResult
 from steps.engine.ending import Ending, ended_by_signals
-from steps.engine.every_finder import every_finder
+from steps.engine.every_finder import every_finder, with_secrets
 from steps.engine.finding import Found
 from steps.engine.log_files import open_log
 from steps.engine.processes import adopt_orphans, end_descendants
@@ -47,13 +47,14 @@ def run_here(
         folder = Path(name)
         log = open_log(folder, ending)
         log.echo = echo
+        variables = with_secrets(wanted.variables)
         run = StepRun(
             wanted.work_dir,
             ResultFiles(folder),
             log,
             ending,
-            every_finder(_cache(), ending),
-            wanted.variables,
+            every_finder(_cache(), ending, variables),
+            variables,
             {LOG_LEVEL: "info", **os.environ},
             tell,
         )

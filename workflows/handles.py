@@ -105,7 +105,7 @@ class Pipelines:
             search_attributes=attributes(facts),
             static_summary=summary(facts),
             start_signal=name,
-            start_signal_args=[operation],
+            start_signal_args=[operation.as_sent()],
             rpc_timeout=RPC,
         )
 
@@ -122,7 +122,12 @@ class Pipelines:
             static_summary=summary(facts),
         )
         answer: Answer = await self._client.execute_update_with_start_workflow(
-            name, operation, start_workflow_operation=start, result_type=Answer, id=operation.key, rpc_timeout=timeout
+            name,
+            operation.as_sent(),
+            start_workflow_operation=start,
+            result_type=Answer,
+            id=operation.key,
+            rpc_timeout=timeout,
         )
         return answer
 

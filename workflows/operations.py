@@ -15,15 +15,19 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 with workflow.unsafe.imports_passed_through():
+    from dataclasses import replace
+
     from domain.errors import Invalid
     from domain.messages import Answer, Command, Operation
     from domain.pipelines.operation_input import read_do, read_operation
+    from workflows.step_beginnings import refusal_to_begin
 
 OPERATIONS: Final = {
     "cancel_pipeline": 'Cancel every job that has not ended: {} or {"reason": "why"}.',
     "retry_pipeline": "Run every failed or canceled job again, give skipped ones another chance: {}.",
     "cancel_job": 'Cancel one job: {"job_id": 42} or {"job_id": 42, "reason": "why"}.',
-    "retry_job": 'Run a finished job again, as a new attempt: {"job_id": 42}.',
+    "retry_job": 'Run a finished job again, as a new attempt: {"job_id": 42}; from a step of its `run` on: '
+    '{"job_id": 42, "from_step": "build"}.',
     "play_job": 'Start a manual or delayed job now: {"job_id": 42}.',
     "unschedule_job": 'Let a delayed job wait for a person instead of its time: {"job_id": 42}.',
 }
@@ -66,7 +70,14 @@ class Inbox:
         if key not in self._taken and key not in self._answers:
             self._taken.add(key)
             self._commands.append(
-                Command(name, key, operation.job_id, dict(operation.variables), reason=operation.reason)
+                Command(
+                    name,
+                    key,
+                    operation.job_id,
+                    dict(operation.variables),
+                    reason=operation.reason,
+                    from_step=operation.from_step,
+                )
             )
         return key
 
@@ -84,6 +95,13 @@ class Inbox:
                 str(error), type="Invalid", non_retryable=True, category=ApplicationErrorCategory.BENIGN
             ) from error
         self._queue(name, operation, default_key)
+
+    async def _look_up_steps(self, pipeline_id: int) -> None:
+        """Find out of each command that wants to begin at a step whether it can, and have kept what that needs."""
+        while (command := next((one for one in self._commands if one.from_step), None)) is not None:
+            refused = await refusal_to_begin(pipeline_id, command)
+            place = next(place for place, one in enumerate(self._commands) if one.key == command.key)
+            self._commands[place] = replace(command, from_step="", refused=refused)
 
     async def _obey(self, name: str, given: tuple[Any, ...]) -> Answer:
         """Queue a command and wait for its answer; without a key, the id of the update serves as one."""

@@ -176,6 +176,7 @@ class PipelineWorkflow(Operations, Queries):
 
     async def _turn(self) -> bool:
         """Decide once and record it; false when there was nothing worth recording."""
+        await self._look_up_steps(self._order.pipeline_id)
         has_just_read = self._reload
         if self._reload:
             await self._load()

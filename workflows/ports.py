@@ -21,9 +21,11 @@ from domain.messages import (
     DeliverHook,
     Load,
     Page,
+    PinSteps,
     Recorded,
     ReportCommit,
     RetryWindow,
+    StepsPinned,
 )
 from domain.pipelines.verdict import Verdict
 from domain.schedules.ticks import Tick, TickResult
@@ -41,6 +43,9 @@ RECORD_RETRY: Final = RetryPolicy(
     non_retryable_error_types=["NotFound"],
 )
 """Database work: tried until the database answers. A pipeline that was removed meanwhile will not come back."""
+
+PIN_RETRY: Final = RetryPolicy(initial_interval=timedelta(seconds=0.5), maximum_attempts=3)
+"""The pipeline stands still meanwhile; while the store is away nothing begins at a step."""
 
 HEARD_WITHIN: Final = timedelta(seconds=10)
 """So long may an activity that beats be silent: its process is gone, or never got it."""
@@ -109,6 +114,15 @@ NAMES: Final = (
 )
 """By `PipelineInput.names`. The name of an activity is part of a history, so an old one keeps those it has."""
 NEWEST_NAMES: Final = len(NAMES) - 1
+
+
+class StepPort(ABC):
+    """What a pipeline workflow needs for attempts that begin at a step of their job."""
+
+    @activity.defn(name="pin the steps before")
+    @abstractmethod
+    async def pin_steps(self, order: PinSteps) -> StepsPinned:
+        """Keep what the steps before gave in the attempt that is retried, or say why none can begin there."""
 
 
 class GroupPort(ABC):

@@ -85,7 +85,7 @@ class ResourceGroupWorkflow:
         """Whether the pipeline's workflow is there to be told."""
         pipeline = workflow.get_external_workflow_handle(workflow_id(pipeline_id))
         try:
-            await pipeline.signal("resource_granted", Operation(job_id=job_id))
+            await pipeline.signal("resource_granted", Operation(job_id=job_id).as_sent())
         except ApplicationError:
             return False
         self._told.setdefault(job_id, workflow.now())

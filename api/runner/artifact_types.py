@@ -9,7 +9,8 @@ from typing import Final
 from api.runner.payloads.artifacts import REPORTS
 from domain.errors import Invalid, TooLarge
 from domain.size_limits import SizeLimit, fixed, of_installation, of_project
-from models.repositories.artifacts.artifacts import ARCHIVE
+from domain.steps.kept_results import MAX_FILE
+from models.repositories.artifacts.artifacts import ARCHIVE, STEPS
 from settings import Settings
 
 MIB: Final = 1024 * 1024
@@ -17,17 +18,25 @@ MIB: Final = 1024 * 1024
 FORMATS: Final[Mapping[str, frozenset[str]]] = {
     ARCHIVE: frozenset({"zip", "zipzstd", "tarzstd"}),
     **{kind: frozenset({report.file_format}) for kind, report in REPORTS.items()},
+    STEPS: frozenset({"raw"}),
 }
-"""By type; a runner packs an archive by zstd when its own settings say so."""
+"""By type; a runner packs an archive by zstd when its own settings say so, and hands in results of steps unasked."""
 
 LIMITS: Final[Mapping[str, int]] = {
     "cyclonedx": 5 * MIB,
     "dotenv": 64 * 1024,
     "lsif": 200 * MIB,
     "repository_xray": 1024 * MIB,
+    STEPS: MAX_FILE,
     "terraform": 5 * MIB,
 }
-"""Bytes of types that have a limit of their own, as by default in GitLab. Unpacked a dotenv file may be yet smaller."""
+"""Bytes of types that have a limit of their own, as by default in GitLab, which knows no results of steps.
+
+Unpacked a dotenv file may be yet smaller.
+"""
+
+_WORDS: Final = {ARCHIVE: "the archive of artifacts", STEPS: "the file of results of steps"}
+"""What files are called that are no reports."""
 
 
 def check(limit: SizeLimit, kind: str, announced: str) -> None:
@@ -38,7 +47,7 @@ def check(limit: SizeLimit, kind: str, announced: str) -> None:
 
 def too_large(limit: SizeLimit, kind: str, size: int | None = None) -> TooLarge:
     """The error for a file of a type; `size` is how large it is where that is known."""
-    return TooLarge(limit.exceeded("the archive of artifacts" if kind == ARCHIVE else f"the {kind} report", size))
+    return TooLarge(limit.exceeded(_WORDS.get(kind, f"the {kind} report"), size))
 
 
 def artifact_type(kind: str, file_format: str) -> tuple[str, str]:

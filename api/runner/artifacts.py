@@ -82,6 +82,9 @@ def _kind(query: Mapping[str, str]) -> tuple[str, str]:
 
 
 async def _limit(connection: AsyncConnection, services: Services, job_id: int, kind: str) -> SizeLimit:
+    """How large a file of a type may be. Raises `Invalid` for a type that the job cannot have."""
+    if kind == artifacts.STEPS and not await artifacts.is_made_of_steps(connection, job_id):
+        raise Invalid(f"Bad request: artifact_type '{kind}' is for jobs with `run`.")
     wish = await artifacts.wish_of(connection, job_id)
     return limit_of(kind, wish.max_artifacts_size, services.settings)
 

@@ -23,7 +23,8 @@ async def fail_unsupported(
     connection: AsyncConnection, rows: HandOut, features: frozenset[str] | None, now: datetime
 ) -> bool:
     """End a claimed job that needs more than its runner has; true if it did. Its log names what is missing."""
-    unmet = unmet_requirements(rows.job.plan, rows.pipeline.ref, features)
+    plan = {**rows.job.plan, "steps_resume": rows.steps_resume}
+    unmet = unmet_requirements(plan, rows.pipeline.ref, features)
     if unmet:
         words = f"This job cannot run: the runner that took it lacks {', '.join(unmet)}; update it, or choose by tags."
         await traces.add_words(connection, rows.job.id, words)

@@ -12,10 +12,12 @@ from typing_extensions import TypedDict
 
 from api.services import Services
 from application.pipelines.operations import Asked, ask
-from domain.errors import NotFound, Refused
+from domain.errors import Invalid, NotFound, Refused
 from domain.messages import Answer, Operation
 from domain.pipelines.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
-from models.repositories.pipelines import loading
+from domain.steps.beginning import begin_at
+from models.repositories.pipelines import loading, pinned_steps
+from storage.step_results import results_of
 
 REFUSAL: Final[Mapping[str, tuple[int, str]]] = {
     "retry_job": (403, "403 Forbidden - Job is not retryable"),
@@ -52,7 +54,10 @@ async def ask_or_leave(services: Services, pipeline_id: int, name: str, operatio
 
 
 async def ask_checked(services: Services, pipeline_id: int, name: str, operation: Operation, caller_id: int) -> Asked:
-    """Ask for an operation for somebody unless SQL forbids it already. Raises `Refused` with the reason."""
+    """Ask for an operation for somebody unless SQL forbids it already. Raises `Refused` with the reason.
+
+    For a step at which no attempt can begin it raises `Invalid`.
+    """
     async with services.database.read() as connection:
         loaded = await loading.load(connection, pipeline_id)
     # With verdicts that nobody folded, only the workflow knows what the jobs are about to become.
@@ -64,7 +69,19 @@ async def ask_checked(services: Services, pipeline_id: int, name: str, operation
                 JOB_OPERATIONS[name](loaded.pipeline, operation.job_id)
         except NotFound as error:
             raise Refused(str(error)) from error
+    if operation.from_step and operation.job_id is not None:
+        await _check_step(services, pipeline_id, operation.job_id, operation.from_step)
     return await ask(services, pipeline_id, name, operation, caller_id)
+
+
+async def _check_step(services: Services, pipeline_id: int, job_id: int, from_step: str) -> None:
+    """Raise `Invalid` with the reason unless an attempt can begin at this step now; the workflow looks once more."""
+    async with services.database.read() as connection:
+        attempt = await pinned_steps.retried(connection, pipeline_id, job_id)
+    try:
+        begin_at(attempt.run, await results_of(services.store, attempt), from_step)
+    except Refused as refused:
+        raise Invalid(str(refused)) from refused
 
 
 async def answer_with(

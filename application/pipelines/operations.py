@@ -85,6 +85,11 @@ async def _leave_in_outbox(services: Services, pipeline_id: int, name: str, oper
             pipeline_id,
             services.clock(),
             job_ids=[operation.job_id],
-            payload={"name": name, "key": operation.key, "reason": operation.reason},
+            payload={
+                "name": name,
+                "key": operation.key,
+                "reason": operation.reason,
+                "from_step": operation.from_step,
+            },
         )
     await services.notifications.notify(OUTBOX)

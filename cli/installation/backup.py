@@ -18,7 +18,8 @@ from typing import Annotated, Any, Final
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Invalid, NotFound, Unavailable
 from git.repository import Repositories, Repository
 from git.transport.snapshot import head_of, pack_of, refs_of

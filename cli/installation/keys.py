@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from auth.key_certificates import certificate, certificate_in
 from auth.key_ring import Held, KeyRing, Purpose, open_ring
 from cli.client import Api
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Refused, Unavailable
 
 PUBLISHED: Final = "/-/jwks"

@@ -17,7 +17,8 @@ import typer
 
 from cli.installation.backup import CREDENTIALS, DATABASE_FILE, KEYS, Progress
 from cli.installation.up import supervisor_runs
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Invalid, Refused
 from files import durable
 from git.repository import Repositories

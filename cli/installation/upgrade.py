@@ -20,7 +20,8 @@ from activities.temporal_namespace import missing_attributes, prepare_namespace
 from activities.worker_version import UNNAMED, builds_of, make_current, move_windows
 from application.installation.identity import recognized
 from cli.exit_codes import ExitCode
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Unavailable
 from models.migrate import migrate, pending
 from models.repositories.installation import installations

@@ -16,7 +16,8 @@ from application.installation.identity import begin
 from application.pods.cluster import public_keys
 from auth.encryption import open_sealer
 from auth.key_ring import Purpose, open_ring
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Invalid, Unavailable
 from domain.pods.identity import check_name
 from models.clock import system_clock

@@ -20,7 +20,8 @@ from activities.temporal_client import connect
 from application.moves.moving import EndWorkflows, Moved, Moving, Options
 from application.moves.pod_place import open_place
 from application.moves.tag_sets import missing
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from cli.output import Output
 from cli.pods.documents import MOVED
 from cli.pods.place_file import read_place

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import typer
 
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from cli.output import Output
 from domain.errors import Invalid, NotFound, Refused
 from domain.pods.directory import BLOCK_BITS, Directory, Pod, PodState

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cli.main import JsonOption, read_settings
+from cli.json_option import JsonOption
+from cli.main import read_settings
 from domain.errors import Invalid
 from domain.pods.directory import Directory, Pod
 from domain.pods.routable_token import Route, read_route

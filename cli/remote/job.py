@@ -101,9 +101,22 @@ def log_of_job(
 
 
 @verb(app, "retry")
-def retry_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -> None:
+def retry_job(
+    call: Invocation,
+    job: JobArgument,
+    pipeline: PipelineOption = "",
+    from_step: Annotated[
+        str | None,
+        typer.Option(
+            "--from-step",
+            metavar="STEP",
+            help="Begin at this step of its `run`, by name or number; those before it are not run again.",
+        ),
+    ] = None,
+) -> None:
     """Run a job that has ended again; shows the new attempt."""
-    _ask(call, _job_id(call, job, pipeline), "retry", {})
+    body = {} if from_step is None else {"from_step": from_step}
+    _ask(call, _job_id(call, job, pipeline), "retry", body)
 
 
 @verb(app, "play")

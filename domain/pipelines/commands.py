@@ -149,7 +149,10 @@ def _changes(pipeline: Pipeline, command: Command) -> Changes:
         raise Refused(f"{command.name} needs a job_id.")
     if command.name == "mirror_downstream":
         return mirror_downstream(pipeline, command.job_id, command.reason)
-    return JOB_OPERATIONS[command.name](pipeline, command.job_id)
+    changes = JOB_OPERATIONS[command.name](pipeline, command.job_id)
+    if command.refused:
+        raise Refused(command.refused)
+    return changes
 
 
 def with_changes(pipeline: Pipeline, changes: Changes) -> Pipeline:

@@ -117,7 +117,7 @@ def _fold(pipeline: Pipeline, verdicts: tuple[Verdict, ...]) -> tuple[Pipeline, 
         if job is None:
             continue  # an older attempt: recorded, but nothing follows from it
         if retries_itself(job, verdict):
-            attempts.append(Attempt(job.id))
+            attempts.append(Attempt(job.id, repeats=True))
             changed.append(placeholder(job))
         else:
             allowed = job.allow_failure or verdict.allow_failure  # one given by hand in Temporal knows nothing of it

@@ -13,6 +13,8 @@ MAX_KEY: Final = 255
 """Characters of a key; Temporal takes no longer update id."""
 MAX_REASON: Final = 1_000
 """Characters of a reason."""
+MAX_STEP: Final = 255
+"""Characters of the name of a step."""
 MAX_VARIABLES: Final = 32 * 1024
 """Characters of all variables together, names and values."""
 
@@ -20,11 +22,12 @@ BY_PEOPLE: Final = ("cancel_pipeline", "retry_pipeline", "cancel_job", "retry_jo
 """What people ask for; everything else is sent by Perdure itself."""
 
 _WRITE_DO: Final = 'Write "do": {"name": "retry_pipeline"} or "do": {"name": "retry_job", "job_id": 42}.'
-_FIELDS: Final = ("key", "job_id", "variables", "reason")
+_FIELDS: Final = ("key", "job_id", "variables", "reason", "from_step")
 _OF_A_JOB: Final = frozenset(
     {"cancel_job", "retry_job", "play_job", "unschedule_job", "mirror_downstream", "revive_bridge", "resource_granted"}
 )
 _WITH_VARIABLES: Final = frozenset({"play_job"})
+_WITH_STEP: Final = frozenset({"retry_job"})
 _NOTHING: Final[tuple[Any, ...]] = (None, "", {})
 """What counts as not given."""
 
@@ -48,6 +51,8 @@ def read_operation(name: str, given: Sequence[Any]) -> Operation:
     _check_job(name, operation)
     if operation.variables and name not in _WITH_VARIABLES:
         raise Invalid(f"{name} takes no variables; only play_job does. {_write(name)}")
+    if operation.from_step and name not in _WITH_STEP:
+        raise Invalid(f"{name} takes no from_step; only retry_job does. {_write(name)}")
     return operation
 
 
@@ -114,9 +119,17 @@ def _variables(name: str, value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _step(name: str, value: Any) -> str:
+    """A step by its name, or by its number from 1, which may be written as one."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31:
+        return str(value)
+    return _text("from_step", MAX_STEP)(name, value)
+
+
 _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "key": _text("key", MAX_KEY),
     "job_id": _job_id,
     "variables": _variables,
     "reason": _text("reason", MAX_REASON),
+    "from_step": _step,
 }

@@ -20,12 +20,14 @@ CANCELABLE = frozenset(Status) - COMPLETE - {Status.CANCELING}
 class Attempt:
     """A further attempt of a job, to be made as a new row; `enqueue` starts a manual or delayed one at once.
 
-    One of a bridge that `follows` keeps the downstream pipeline that there is, and makes no new one.
+    One of a bridge that `follows` keeps the downstream pipeline that there is, and makes no new one. One that `repeats`
+    is made without anybody having asked: it begins at the same step as the attempt before it.
     """
 
     job_id: int
     enqueue: bool = True
     follows: bool = False
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "organisation_arrival": Stays("what the pod knows of moves to it"),
     "organisation_move": Stays("what the pod knows of moves from it"),
     "outbox": Carried(_PIPELINE, anew={"sent_at": None, "attempts": 0, "error": ""}),
+    "pinned_steps": Carried(_PIPELINE),
     "pipeline": Carried(_PROJECT, loose={"bridge_id": "job"}),
     "pipeline_schedule": Carried(_PROJECT, anew={"mirrored": 0}),
     "pipeline_subscription": Carried(_PROJECT, anew={"told_at": None}),

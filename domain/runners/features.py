@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 Plan = Mapping[str, Any]
-"""A job's plan as it is stored (`domain.config.plan.JobPlan` as JSON)."""
+"""A job's plan as it is stored (`domain.config.plan.JobPlan` as JSON).
+
+Of an attempt that begins at a step it has `steps_resume` besides, as the payload does.
+"""
 
 MERGE_REQUEST_REFS: Final = "refs/merge-requests/"
 
@@ -46,6 +49,9 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     "refspecs": Requirement("the ref of a merge request", lambda _, ref: ref.startswith(MERGE_REQUEST_REFS)),
     "vault_secrets": Requirement("secrets", lambda plan, _: bool(plan.get("secrets")), must_be_told=True),
     "native_steps_integration": Requirement("run", lambda plan, _: bool(plan.get("run")), must_be_told=True),
+    "steps_resume": Requirement(
+        "a retry that begins at a step", lambda plan, _: bool(plan.get("steps_resume")), must_be_told=True
+    ),
     "job_inputs": Requirement("inputs", lambda plan, _: bool(plan.get("inputs"))),
 }
 """Features by the name that runners give them."""

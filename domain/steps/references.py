@@ -14,6 +14,12 @@ _BUILTIN: Final = re.compile(r"(?:builtin|dist)://(.*)", re.DOTALL)
 _BUILTIN_NAME: Final = re.compile(r"[a-z][a-z0-9_]*(?:/[a-z][a-z0-9_]*)*")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
 _OCI: Final = re.compile(r"(?P<registry>[^/@\s]+)/(?P<repository>[^@\s:]+):(?P<tag>[^\s/:@]+)(?:\s+(?P<path>\S+))?")
+_REGISTRY: Final = re.compile(
+    r"(?:https?://)?(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?"
+)
+_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REPOSITORY: Final = re.compile(rf"{_PART}(?:/{_PART})*")
+_TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|sha256:[0-9a-f]{64}")
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f]")
 _STEPS_FOLDER: Final = "steps"
 _BELOW_STEPS: Final = "/-/"
@@ -47,7 +53,10 @@ class GitReference:
 
 @dataclass(frozen=True, slots=True)
 class OciReference:
-    """A folder of an image; `file` is empty where it is one of `FILES`."""
+    """A folder of an image; `file` is empty where it is one of `FILES`. `tag` may be a digest.
+
+    `registry` is `host:port`; `http://` before it asks for a connection without TLS.
+    """
 
     registry: str
     repository: str
@@ -79,7 +88,7 @@ def read_reference(written: Any) -> Reference:
         return _git(text)
     if match := _OCI.fullmatch(text):
         directory, file = _parted(match["path"] or "")
-        return OciReference(match["registry"], match["repository"], match["tag"], directory, file)
+        return checked_oci(match["registry"], match["repository"], match["tag"], directory, file)
     raise Invalid(
         f"`{text}` names no step: write a path (`./step`), `host/group/project@revision`, `registry/image:tag` or "
         "`builtin://name`"
@@ -110,7 +119,7 @@ def _of_mapping(written: Mapping[str, Any]) -> Reference:
         return _checked_git(_word(git, "url"), _word(git, "rev"), directory, file)
     if len(written) == 1 and isinstance(oci := written.get("oci"), Mapping):
         directory, file = _directory(oci.get("dir", "")), _file(oci.get("file", ""))
-        return OciReference(_word(oci, "registry"), _word(oci, "repository"), _word(oci, "tag"), directory, file)
+        return checked_oci(_word(oci, "registry"), _word(oci, "repository"), _word(oci, "tag"), directory, file)
     raise Invalid("a reference is a text, or a mapping with `git` or `oci`")
 
 
@@ -122,6 +131,15 @@ def _checked_git(url: str, rev: str, directory: str, file: str) -> GitReference:
     if ":" in rev or ".." in rev or rev.startswith("/") or rev == ".git":
         raise Invalid(f"`{rev}` is no revision: name a branch, a tag or a commit")
     return GitReference(url, rev, directory, file)
+
+
+def checked_oci(registry: str, repository: str, tag: str, directory: str = "", file: str = "") -> OciReference:
+    """An image by its names, which become parts of addresses. Raises `Invalid`."""
+    patterns = (("registry", registry, _REGISTRY), ("repository", repository, _REPOSITORY), ("tag", tag, _TAG))
+    for name, value, pattern in patterns:
+        if not pattern.fullmatch(value):
+            raise Invalid(f"`{value}` is no {name} of an image")
+    return OciReference(registry, repository, tag, directory, file)
 
 
 def _word(written: Mapping[str, Any], key: str) -> str:

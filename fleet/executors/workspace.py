@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from domain.steps.places import Place
 from fleet.executors.rights import JobRights
 from fleet.executors.sources import git_strategy, project_folder, read_remote
 from fleet.executors.survivors import MARK
@@ -23,6 +24,8 @@ class Slot:
     """Variables of the runner's configuration; those of the job win."""
     rights: JobRights | None = None
     """Those of jobs; None for the runner's own."""
+    steps: Place | None = None
+    """Where steps of jobs run; None for here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from domain.errors import Unavailable
+from domain.errors import PerdureError, Unavailable
 from fleet.executors.hands import Hands
 from fleet.executors.rights import JobRights, Launch
 from steps.dialing import ByteStream, ProcessStream
@@ -45,7 +45,7 @@ class LocalService:
     async def prepare(self) -> None:
         """Make it answer. Raises `Unavailable` with its last words."""
         async with self._turn:
-            await self.hands.do(_make_private, self.folder)
+            await self.hands.do(make_private, self.folder)
             if await self.hands.do(_is_listening, self.folder):
                 return
             service = _python("steps.service", SOCKET, str(self.folder / "state"))
@@ -58,8 +58,11 @@ class LocalService:
                 await asyncio.sleep(_LOOK)
 
     async def open(self) -> ByteStream:
-        """A stream to it. Raises `OSError`, `Unavailable`."""
-        await self.prepare()
+        """A stream to it. Raises `OSError`."""
+        try:
+            await self.prepare()
+        except PerdureError as error:
+            raise ConnectionError(str(error)) from error
         return ProcessStream(await self._start(_python("steps.proxy", SOCKET), asyncio.subprocess.PIPE))
 
     async def _start(self, arguments: Sequence[str], stream: int) -> asyncio.subprocess.Process:
@@ -86,7 +89,8 @@ def _python(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-c", _CODE, module, *arguments)
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
+    """Make a folder for its user alone."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 

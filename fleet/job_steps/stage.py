@@ -47,6 +47,7 @@ class StepsStage:
     save: Callable[[RunningSteps], Awaitable[None]]
     order: Callable[[Cause], None]
     grace: float
+    patience: float
     is_resumed: bool
     log: StepLog | None = None
 
@@ -65,6 +66,7 @@ class StepsStage:
             begun=self._begun,
             order=self.order,
             grace=self.grace,
+            patience=self.patience,
         )
         self.log = run.log
         return await run.run()

@@ -1,7 +1,6 @@
 """One run of a job's steps: begun once, followed whatever is cut, ended when the job is to end."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Protocol
@@ -18,19 +17,22 @@ from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.runs_pb2_grpc import RunsStub
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
+from steps.ways.opening import Way
 
 WINDS_DOWN: Final = 10.0
 """Seconds, beside its grace, that a run that is to end gets."""
 _FORGETS_WITHIN: Final = 10.0
 _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.max_pings_without_data", 0),
 )
-"""A connection that is cut is opened again soon, and one that is dead is noticed."""
+"""A connection that is cut is opened again soon, and one that is dead is noticed.
+
+`min_reconnect_backoff_ms` is not among them: what takes longer to connect than that, as SSH does, never would.
+"""
 _OF_THE_JOB: Final = frozenset({grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED})
 """What is refused because of what the job asks for."""
 _VERDICTS: Final[Mapping[int, Verdict]] = {
@@ -40,8 +42,6 @@ _VERDICTS: Final[Mapping[int, Verdict]] = {
 }
 """By how a run has ended that neither succeeded nor failed."""
 
-LOG = logging.getLogger(__name__)
-
 
 class StepPlace(Protocol):
     """Where a step runner is."""
@@ -50,7 +50,7 @@ class StepPlace(Protocol):
         """Make it answer, where that is ours to do. Raises `Unavailable`."""
 
     async def open(self) -> ByteStream:
-        """Open a stream of bytes to it. Raises `OSError`, `PerdureError`."""
+        """Open a stream of bytes to it. Raises `OSError`."""
 
 
 class StepsRun:
@@ -66,25 +66,28 @@ class StepsRun:
         begun: Callable[[], Awaitable[None]],
         order: Callable[[Cause], None],
         grace: float,
+        patience: float,
     ) -> None:
         """`is_begun`: the step runner has taken it before; `begun` is called once it has.
 
-        `order` is told when the run ends by its time limit. `grace` are seconds that steps get to end.
+        `order` is told when the run ends by its time limit. `grace` are seconds that steps get to end, `patience` those
+        for which nobody may be reached.
         """
         self._request, self._place, self._trace = request, place, trace
         self._is_begun, self._begun, self._order, self._grace = is_begun, begun, order, grace
+        self._patience = patience
         self._offsets = Offsets()
-        self._refused = ""
+        self._way = Way(place.open)
         self.log = StepLog(trace, frozenset(request.done))
 
     async def run(self) -> Verdict:
         """Run to the end. Canceled, it ends the run first. Raises `Unavailable` where nobody can be reached."""
         await self._place.prepare()
-        async with dialed(self._open) as address, grpc.aio.insecure_channel(address, _OPTIONS) as channel:
+        async with dialed(self._way) as address, grpc.aio.insecure_channel(address, _OPTIONS) as channel:
             try:
                 return await self._carried(channel)
             except Unavailable as error:
-                raise Unavailable(f"{error}{f'; {self._refused}' if self._refused else ''}") from error
+                raise Unavailable(f"{error}{f'; {self._way.fault}' if self._way.fault else ''}") from error
             finally:
                 self.log.close()
                 self._trace.repeat_no_more()
@@ -113,7 +116,7 @@ class StepsRun:
         if self._is_begun:
             return self._lost("the step runner knows nothing of it any more")
         try:
-            await asked(lambda: RunsStub(channel).Run(self._request, wait_for_ready=True))
+            await asked(lambda: RunsStub(channel).Run(self._request, wait_for_ready=True), self._patience)
         except grpc.aio.AioRpcError as error:
             self._trace.error(error.details() or str(error.code()))
             is_of_the_job = error.code() in _OF_THE_JOB
@@ -122,14 +125,14 @@ class StepsRun:
         return None
 
     async def _follow(self, channel: grpc.aio.Channel) -> None:
-        async for event in events(channel, self._request.id, self._offsets):
+        async for event in events(channel, self._request.id, self._offsets, self._patience):
             self.log.take(event)
 
     async def _wind_down(self, channel: grpc.aio.Channel) -> None:
         """Let the run end, and hear its last words."""
         async with asyncio.timeout(self._grace + WINDS_DOWN):
             cancel = messages.CancelRequest(id=self._request.id)
-            await asked(lambda: StepRunnerStub(channel).Cancel(cancel, wait_for_ready=True))
+            await asked(lambda: StepRunnerStub(channel).Cancel(cancel, wait_for_ready=True), self._patience)
             await self._follow(channel)
 
     async def _verdict(self, channel: grpc.aio.Channel) -> Verdict:
@@ -148,19 +151,10 @@ class StepsRun:
 
     async def _found(self, channel: grpc.aio.Channel) -> Any:
         """The run, as the step runner knows it, or None."""
-        response = await asked(lambda: StepRunnerStub(channel).List(messages.ListRequest(), wait_for_ready=True))
+        stub = StepRunnerStub(channel)
+        response = await asked(lambda: stub.List(messages.ListRequest(), wait_for_ready=True), self._patience)
         return next((job for job in response.jobs if job.id == self._request.id), None)
 
     def _lost(self, why: str) -> Verdict:
         self._trace.error(f"The run of the steps is lost: {why}")
         return failed("runner_system_failure")
-
-    async def _open(self) -> ByteStream:
-        try:
-            stream = await self._place.open()
-        except (OSError, PerdureError) as error:
-            self._refused = str(error)
-            LOG.warning("run %s: the step runner cannot be reached: %s", self._request.id, error)
-            raise OSError(str(error)) from error
-        self._refused = ""
-        return stream

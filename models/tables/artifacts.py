@@ -16,7 +16,8 @@ _UNPARSED = text("NOT parsed")
 class Artifact(SQLModel, table=True):
     """A file that a job handed in; its bytes are in the store under `object_key`.
 
-    Of an archive that has expired or was erased the row stays without a key: jobs that depend on it must not run.
+    Of an archive that has expired or was erased the row stays without a key: jobs that depend on it must not run. So
+    does that of the results of steps (`steps`), at which no attempt can begin any more.
     `access` says who may read it (`all`, `developer`, `maintainer`, `none`). `parsed` is false while a report waits to
     be read into its table.
     """

@@ -23,7 +23,7 @@ from domain.steps.rendering import Known
 from domain.steps.results import StepResult, StepStatus, document_of, secrets_of
 from domain.steps.runs import RunRequest, RunState, RunStatus
 from steps.engine.ending import Ending, Reason, ended_by_signals
-from steps.engine.every_finder import CACHE, every_finder
+from steps.engine.every_finder import CACHE, every_finder, with_secrets
 from steps.engine.finding import Found
 from steps.engine.log_files import LogFiles, open_log
 from steps.engine.processes import adopt_orphans, end_descendants
@@ -112,13 +112,14 @@ def _ended(folder: RunFolder, request: RunRequest, log: LogFiles, ending: Ending
         work_dir = Path(request.work_dir)
         work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         (files := folder.path / _FILES).mkdir(mode=0o700)
+        variables = with_secrets(_variables(folder.path, request))
         steps = StepRun(
             work_dir,
             ResultFiles(files),
             log,
             ending,
-            every_finder(folder.path.parent.parent / CACHE, ending),
-            _variables(folder.path, request),
+            every_finder(folder.path.parent.parent / CACHE, ending, variables),
+            variables,
             {LOG_LEVEL: "info", **os.environ},
             results.tell,
             request.done,

@@ -14,9 +14,8 @@ from domain.errors import Unavailable
 from steps.engine.processes import adopt_orphans
 from steps.engine.run_folder import RunFolder
 from steps.engine.run_process import run
+from steps.own_program import own_command
 
-_ROOT: Final = str(Path(__file__).resolve().parents[2])
-_CODE: Final = "import sys; sys.path.insert(0, {root!r}); from steps.service.spawning import main; main()"
 MAX_ATTEMPTS: Final = 2
 
 
@@ -45,7 +44,7 @@ class Spawner:
     def _asked(self, folder: RunFolder) -> bool:
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _CODE.format(root=_ROOT)],
+                own_command("spawning"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,

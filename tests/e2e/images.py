@@ -67,9 +67,15 @@ class Skopeo:
         self._binary = needed("skopeo")
         self._folder = folder
 
-    async def copy(self, source: str, target: str, *, pull: str = "", push: str = "") -> tuple[int, str]:
-        """Copy an image; `pull` and `push` are `user:password` for either side."""
-        options = [*(("--src-creds", pull) if pull else ()), *(("--dest-creds", push) if push else ())]
+    async def copy(
+        self, source: str, target: str, *, pull: str = "", push: str = "", form: str = ""
+    ) -> tuple[int, str]:
+        """Copy an image; `pull` and `push` are `user:password` for either side, `form` is what the target gets."""
+        options = [
+            *(("--format", form) if form else ()),
+            *(("--src-creds", pull) if pull else ()),
+            *(("--dest-creds", push) if push else ()),
+        ]
         process = await asyncio.create_subprocess_exec(
             self._binary,
             *("--insecure-policy", "--tmpdir", str(self._folder), "copy"),

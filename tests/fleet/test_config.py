@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Invalid, NotFound, Refused
+from domain.steps.places import Ssh
 from fleet.config import RunnerEntry, add_runner, load_config, remove_runners, system_id
 
 ENTRY = RunnerEntry('my "runner"', "http://127.0.0.1:8929", "glrt-t1_abcdefghijklm", id=12)
@@ -97,6 +98,9 @@ image = "ignored"
     assert (entry.builds_dir, entry.tls_ca_file) == (Path("/b"), tmp_path / "ca.pem")
 
 
+RUNNER = "[[runners]]\nurl = 'http://h'\ntoken = 't'\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -107,6 +111,12 @@ image = "ignored"
         ("[[runners]]\nurl = 'ftp://h'\ntoken = 't'", "number 1 needs"),
         ("[[runners]]\nurl = 'http://h'\ntoken = 't'\nexecutor = 'docker'", "executor 'docker'"),
         ("[[runners]]\nurl = 'http://h'\ntoken = 't'\nenvironment = ['A']", "`environment`"),
+        (f"{RUNNER}steps = 3", r"\[runners.steps\] of \[\[runners\]\] number 1 must be a table"),
+        (
+            f"{RUNNER}[runners.steps]\nway = 'dokcer'",
+            "config.toml: .*number 1: `way` is 'dokcer'.*did you mean `docker`",
+        ),
+        (f"{RUNNER}[runners.steps]\nway = 'docker'", "`container` is missing"),
         ("runners = 3", r"\[\[runners\]\]"),
         ("perdure = 3", r"\[perdure\]"),
         ("[perdure]\nunsupported_keywords = 'no'", "`unsupported_keywords` is 'no'; use one of run, refuse"),
@@ -115,6 +125,15 @@ image = "ignored"
 def test_faults_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(Invalid, match=message):
         load_config(write(tmp_path / "config.toml", text))
+
+
+def test_where_steps_run(tmp_path: Path) -> None:
+    text = f"{RUNNER}[runners.steps]\nway = 'ssh'\nhost = 'build@10.0.0.4'\nidentity_file = 'key'"
+    (entry,) = load_config(write(tmp_path / "config.toml", text)).runners
+    assert entry.steps == Ssh("10.0.0.4", "build", identity_file=tmp_path / "key")
+    for table in ("", "[runners.steps]\n", "[runners.steps]\nway = 'local'\n"):
+        (entry,) = load_config(write(tmp_path / "config.toml", RUNNER + table)).runners
+        assert entry.steps is None
 
 
 def test_missing_file_says_what_to_do(tmp_path: Path) -> None:

@@ -149,12 +149,14 @@ PAYLOAD: Final[dict[str, Any]] = {
         "trace_sections": bool,
         "token_mask_prefixes": [str],
         "failure_reasons": [str],
+        "steps_artifact": bool,  # ours, as is `steps_resume`
         "tracing": Nullable(
             {"trace_id": str, "span_parent_id": str, "otel_endpoints": [{"url": str, "auth": Nullable(object)}]}
         ),
     },
     "secrets": MapOf(SECRET),
     "hooks": [{"name": OneOf(("pre_get_sources_script", "post_get_sources_script")), "script": [str]}],
+    "steps_resume": Nullable(object),
     "run": str,
     "policy_options": {
         "execution_policy_job": bool,

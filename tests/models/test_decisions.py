@@ -99,7 +99,7 @@ async def test_a_repeated_activity_makes_an_attempt_once(world: World) -> None:
     await world.end(first, Status.FAILED, reason="script_failure")
     decision = await world.decision(pipeline_id)
     assert decision is not None
-    assert decision.attempts == (Attempt(first),)
+    assert decision.attempts == (Attempt(first, repeats=True),)
     made = (await world.record(decision)).attempts
     assert [attempt.attempt for attempt in made] == [2]
     assert (await world.record(decision)).attempts == made

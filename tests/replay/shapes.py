@@ -5,11 +5,12 @@ from typing import Final
 
 from sqlalchemy import delete
 
-from domain.messages import PipelineInput
+from domain.messages import Operation, PipelineInput
 from domain.pipelines.status import Status
 from models.clock import system_clock
 from models.notifications import OUTBOX
-from models.repositories.pipelines import bridges, outbox
+from models.repositories.pipelines import bridges, outbox, pipelines
+from tests.handed_in_steps import RUN, STEPS, hand_in, written
 from tests.models.world import job, outbox_table
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
@@ -76,6 +77,28 @@ async def retry(pod: Pod) -> int:
     await pod.run("unsteady", Status.SUCCESS)
     await pod.run("test")
     return pipeline_id
+
+
+async def retry_from_step(pod: Pod) -> int:
+    """A retry that begins at a step, after two that cannot; the history is that of the run with all three."""
+    pipeline_id = await pod.create(RUN + "    other: {script: x}\n")
+    other = await pod.take("other")
+    first = await pod.take("work")
+    await hand_in(pod.world.database, pod.store, first, written(*STEPS))
+    await pod.end(first, Status.FAILED)
+    await pod.until(pipeline_id, work="failed")
+    for step in ("nope", "4"):
+        await _signal(pod, pipeline_id, Operation(step, first, from_step=step))
+    await _signal(pod, pipeline_id, Operation("right", first, from_step="whisper"))
+    await pod.run("work")
+    await pod.end(other)
+    return pipeline_id
+
+
+async def _signal(pod: Pod, pipeline_id: int, operation: Operation) -> None:
+    async with pod.world.database.read() as connection:
+        facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
+    await pod.pipelines.signal(facts, "retry_job", operation)
 
 
 async def automatic_retry(pod: Pod) -> int:
@@ -232,6 +255,7 @@ SHAPES: Final[Mapping[str, Callable[[Pod], Awaitable[int]]]] = {
         needs,
         manual,
         retry,
+        retry_from_step,
         automatic_retry,
         canceled,
         delayed,

@@ -10,6 +10,7 @@ from temporalio.worker import Worker
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
+from activities.steps import StepActivities
 from activities.temporal_client import connect
 from activities.temporal_namespace import prepare_namespace
 from activities.temporal_worker import make_worker
@@ -18,6 +19,7 @@ from loops.relay import Relay
 from models.clock import system_clock
 from models.notifications import Notifications
 from settings import Settings
+from storage.objects import ObjectStore
 from tests import invariants
 from tests.models.world import World
 from tests.waiting import eventually
@@ -40,6 +42,7 @@ class PodParts:
         self.world = world
         self.settings = settings
         self.notifications = notifications or Notifications()
+        self.store = ObjectStore.open(settings.store)
         self._worker: tuple[Worker, asyncio.Task[None]] | None = None
         self._sending: asyncio.Task[None] | None = None
 
@@ -64,7 +67,8 @@ class PodParts:
         groups = ResourceGroupActivities(self.world.database)
         ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
         settings = self.settings.model_copy(update={"task_queue": queue})
-        return make_worker(self.client, activities, settings, groups, ticks)
+        steps = StepActivities(self.world.database, self.store)
+        return make_worker(self.client, activities, settings, groups, ticks, steps=steps)
 
     async def start_worker(self) -> None:
         """Run a new worker."""

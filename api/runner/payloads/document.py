@@ -63,6 +63,7 @@ def build(
         "inputs": _inputs(plan.get("inputs", {})),
         "variables": [variable_document(item) for item in variables],
         **_work(plan, timeout),
+        **({"steps_resume": hand_out.steps_resume} if hand_out.steps_resume else {}),
         "image": image(plan.get("image")),
         "services": services(plan.get("services", ())),
         "hooks": [{"name": name, "script": list(script)} for name, script in plan.get("hooks", {}).items()],
@@ -76,6 +77,7 @@ def build(
             "token_mask_prefixes": _MASKED_PREFIXES,
             "failure_reasons": _FAILURE_REASONS,
             "tracing": None,
+            **({"steps_artifact": True} if hand_out.job.plan.get("run") else {}),
         },
     }
 

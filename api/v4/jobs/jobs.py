@@ -1,11 +1,12 @@
 """Jobs: listed, read, canceled, retried, played."""
 
 from collections.abc import Sequence
-from typing import Annotated, NotRequired
+from dataclasses import replace
+from typing import Annotated, Final, NotRequired
 
 from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, StrictInt, StrictStr
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
@@ -14,7 +15,7 @@ from api.services import Services
 from api.v4.access import JobAccess, JobDep, ProjectDep
 from api.v4.asking import KEPT, answer_with
 from api.v4.pagination import PagingDep
-from api.v4.parameters import given
+from api.v4.parameters import Optionals, given
 from api.v4.pipelines.pipelines import NewVariable
 from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
@@ -23,6 +24,7 @@ from application.environments.deploying import require_deploying_job
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid
 from domain.messages import Answer, Operation
+from domain.pipelines.operation_input import MAX_STEP
 from domain.pipelines.status import COMPLETE, Status
 from models.repositories.artifacts import job_objects
 from models.repositories.installation.audit import Happened
@@ -35,11 +37,32 @@ from models.rows.projects import ProjectRow
 
 router = RouteList(prefix="/projects/{project}/jobs")
 
+_PLAIN: Final = Operation()
+
 
 class Play(BaseModel):
     """Parameters of `POST /projects/:id/jobs/:job_id/play`."""
 
     job_variables_attributes: list[NewVariable] = []
+
+
+class Retry(Optionals):
+    """Parameters of `POST /projects/:id/jobs/:job_id/retry`, which GitLab has none of.
+
+    `from_step` is the step of the job's `run` at which the new attempt begins: its name, or its number from 1.
+    """
+
+    from_step: StrictStr | StrictInt | None = None
+
+    @property
+    def step(self) -> str:
+        """The step as it is asked for, empty for the whole job. Raises `Invalid`."""
+        if self.from_step is None:
+            return ""
+        step = str(self.from_step)
+        if not 0 < len(step) <= MAX_STEP:
+            raise Invalid(f"from_step is a step of the job's `run` by name or number, of at most {MAX_STEP} characters")
+        return step
 
 
 class AskedJobResponse(JobResponse):
@@ -97,16 +120,18 @@ async def cancel_job(found: JobDep, services: ServicesDep) -> JSONResponse:
 
 
 @router.post("/{job_id}/retry", status_code=201, response_model=AskedJobResponse, responses=KEPT)
-async def retry_job(found: JobDep, services: ServicesDep) -> JSONResponse:
-    """Run a finished job again; the response is the new attempt."""
-    return await _ask(services, found, "retry_job")
+async def retry_job(
+    retry: Annotated[Retry, Depends(given(Retry))], found: JobDep, services: ServicesDep
+) -> JSONResponse:
+    """Run a finished job again, from a step of its `run` on if one is named; the response is the new attempt."""
+    return await _ask(services, found, "retry_job", Operation(from_step=retry.step))
 
 
 @router.post("/{job_id}/play", response_model=AskedJobResponse, responses=KEPT)
 async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, services: ServicesDep) -> JSONResponse:
     """Start a manual or delayed job now, with variables of its own."""
     variables = {variable.key: variable.value for variable in play.job_variables_attributes}
-    return await _ask(services, found, "play_job", variables, 200)
+    return await _ask(services, found, "play_job", Operation(variables=variables), 200)
 
 
 @router.post("/{job_id}/erase", status_code=201)
@@ -127,7 +152,7 @@ async def erase_job(found: JobDep, services: ServicesDep) -> JobResponse:
 
 
 async def _ask(
-    services: Services, found: JobAccess, name: str, variables: dict[str, str] | None = None, status: int = 201
+    services: Services, found: JobAccess, name: str, operation: Operation = _PLAIN, status: int = 201
 ) -> JSONResponse:
     async with services.database.read() as connection:
         pipeline = await pipelines.get(connection, found.row.pipeline_id)
@@ -137,6 +162,6 @@ async def _ask(
     async def present(response: Answer) -> JobResponse:
         return await full(services, response.jobs[0] if response.jobs else found.row.id, found.project.row)
 
-    operation = Operation("", found.row.id, variables or {})
+    asked = replace(operation, job_id=found.row.id)
     caller_id = found.project.caller.user_id
-    return await answer_with(services, found.row.pipeline_id, name, operation, caller_id, present, status)
+    return await answer_with(services, found.row.pipeline_id, name, asked, caller_id, present, status)

@@ -26,6 +26,10 @@ project = table_of(Project)
 
 ARCHIVE: Final = "archive"
 """Type of the artifact that jobs hand on to others."""
+STEPS: Final = "steps"
+"""Type of the results of a job's steps, for an attempt that begins behind some of them."""
+REMEMBERED: Final = (ARCHIVE, STEPS)
+"""Types whose rows stay when their files are gone: whoever asks for one is told so."""
 _THERE: Final = artifact.c.object_key != literal_column("''")
 _MAX_BATCH: Final = 500
 """So many artifacts of a project expire in one transaction when all of them are to."""
@@ -79,6 +83,12 @@ _HANDED_IN: Final = (
     .join(project, project.c.id == job.c.project_id)
     .where(job.c.id == bindparam("b_job"))
 )
+_RUN: Final = select(job.c.plan["run"]).where(job.c.id == bindparam("b_job"))
+
+
+async def is_made_of_steps(connection: AsyncConnection, job_id: int) -> bool:
+    """Whether a job has `run`."""
+    return bool((await connection.execute(_RUN, {"b_job": job_id})).scalar_one())
 
 
 async def find(connection: AsyncConnection, job_id: int, file_type: str) -> ArtifactRow | None:
@@ -165,5 +175,6 @@ async def remove(connection: AsyncConnection, rows: Sequence[StoredArtifact]) ->
         return
     await unused_objects.doom(connection, [row.object_key for row in rows])
     named = artifact.c.id.in_([row.id for row in rows])
-    await connection.execute(update(artifact).where(named, artifact.c.file_type == ARCHIVE).values(object_key=""))
-    await connection.execute(delete(artifact).where(named, artifact.c.file_type != ARCHIVE))
+    is_remembered = artifact.c.file_type.in_(REMEMBERED)
+    await connection.execute(update(artifact).where(named, is_remembered).values(object_key=""))
+    await connection.execute(delete(artifact).where(named, ~is_remembered))

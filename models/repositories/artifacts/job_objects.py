@@ -9,6 +9,7 @@ from domain.object_keys import trace_key
 from models.columns import table_of
 from models.repositories.artifacts import artifacts, reports, unused_objects
 from models.repositories.artifacts.artifacts import artifact
+from models.repositories.pipelines import pinned_steps
 from models.repositories.pipelines.job_rows import job
 from models.tables.logs import Trace, TraceChunk
 
@@ -31,7 +32,10 @@ async def doom(connection: AsyncConnection, which: ColumnElement[bool]) -> None:
 
 
 async def erase(connection: AsyncConnection, job_id: int, now: datetime) -> None:
-    """Forget log, artifacts and reports of a job that has ended; the job stays, and says when that was."""
+    """Forget what a job that has ended has left; the job stays, and says when that was.
+
+    That is its log, its artifacts and reports, and what the steps before its first one gave.
+    """
     logs = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
     found = (await connection.execute(logs.where(job.c.id == job_id).with_for_update(of=trace))).first()
     if found is not None:
@@ -41,4 +45,5 @@ async def erase(connection: AsyncConnection, job_id: int, now: datetime) -> None
         await connection.execute(delete(trace).where(trace.c.job_id == job_id))
     await artifacts.remove(connection, await artifacts.of_jobs(connection, [job_id]))
     await reports.remove(connection, job_id)
+    await pinned_steps.forget(connection, job_id)
     await connection.execute(update(job).where(job.c.id == job_id).values(erased_at=now))

@@ -16,6 +16,7 @@ from domain.errors import Invalid
 from domain.object_keys import trace_key
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
+from models.repositories.artifacts.artifacts import REMEMBERED
 from models.repositories.installation.installations import BLOCK, continue_after, installation, last_ids
 from models.repositories.projects import secure_files
 from models.repositories.queue import leases
@@ -122,7 +123,8 @@ async def _forget_missing(connection: AsyncConnection, missing: Collection[str])
     """
     for keys in _batches(sorted(missing)):
         gone = artifact.c.object_key.in_(keys)
-        await connection.execute(update(artifact).where(gone, artifact.c.file_type == "archive").values(object_key=""))
+        remembered = update(artifact).where(gone, artifact.c.file_type.in_(REMEMBERED))
+        await connection.execute(remembered.values(object_key=""))
         await connection.execute(delete(artifact).where(gone))
         await _forget_logs(connection, keys)
         await secure_files.forget_missing(connection, keys)

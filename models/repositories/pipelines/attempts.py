@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.operations import Attempt
 from domain.pipelines.pipeline import Job as Snapshot
 from domain.pipelines.status import Status
+from models.repositories.pipelines import pinned_steps
 from models.repositories.pipelines.job_rows import SNAPSHOT, SnapshotRow, job, snapshot
 from models.typed_rows import all_of
 
@@ -47,6 +48,8 @@ async def add_attempts(connection: AsyncConnection, attempts: tuple[Attempt, ...
         source = select(*values).where(old.c.id == attempt.job_id, ~old.c.retried)
         await connection.execute(insert(job).from_select(columns, source))
         await connection.execute(update(job).where(job.c.id == attempt.job_id).values(retried=True))
+        if attempt.repeats:
+            await pinned_steps.repeat(connection, attempt.job_id)
 
 
 @dataclass(frozen=True, slots=True)

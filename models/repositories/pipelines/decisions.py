@@ -23,7 +23,7 @@ from domain.pipelines.verdict import PROTECTED_ENVIRONMENT, Verdict
 from models.columns import table_of
 from models.repositories.environments import deploy_permissions, deployments
 from models.repositories.hooks import webhook_events
-from models.repositories.pipelines import operation_callers, outbox, play_variables, resource_groups
+from models.repositories.pipelines import operation_callers, outbox, pinned_steps, play_variables, resource_groups
 from models.repositories.pipelines.attempts import add_attempts, attempts_of
 from models.repositories.pipelines.cancellation import cancel_jobs
 from models.repositories.pipelines.children import cancel_children
@@ -247,6 +247,8 @@ async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: An
     variables = [*await play_variables.take(connection, pipeline_id, answer.key), *given] if answer.key else given
     if variables and answer.jobs:
         await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
+    if answer.key and answer.name == "retry_job":
+        await pinned_steps.give(connection, pipeline_id, answer)
     if answer.key:
         caller = await operation_callers.take(connection, pipeline_id, answer)
         document = {"name": answer.name, "job_id": answer.job_id, "refused": answer.refused, "jobs": answer.jobs}

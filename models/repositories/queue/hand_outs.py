@@ -14,6 +14,7 @@ from domain.variables.job_variables import JobVariable
 from models.columns import padded, table_of
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.artifacts.reports import DOTENV, report
+from models.repositories.pipelines import pinned_steps
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import ci_variables
 from models.rows.accounts import UserRow
@@ -68,7 +69,8 @@ class HandOut:
     with their levels; `ci_variables` the same opened, by whoever has the key. `ref_gone` says that the branch or tag
     was deleted since the pipeline was made, which is not in SQL: whoever has the repository looks. `environment_url`
     and `environment_tier` are those of the environment of the job, as they are now. `deploy_token` is the row of that
-    which the jobs of the project are given, `deploy_variables` are what it says opened.
+    which the jobs of the project are given, `deploy_variables` are what it says opened. `steps_resume` is the step at
+    which the attempt begins, and what those before it gave; None for the first one.
     """
 
     job: JobRow
@@ -88,6 +90,7 @@ class HandOut:
     ref_gone: bool = False
     deploy_token: DeployTokenRow | None = None
     deploy_variables: Sequence[JobVariable] = ()
+    steps_resume: Mapping[str, Any] | None = None
 
 
 _RUNNING_ELSEWHERE: Final = (
@@ -243,6 +246,7 @@ async def _hand_out(
         environment_tier=around.environment_tier or "",
         dotenv=await dotenv(connection, parts.job),
         sealed=sealed,
+        steps_resume=await pinned_steps.of_job(connection, parts.job.id) if parts.job.plan.get("run") else None,
     )
 
 

@@ -41,7 +41,7 @@ async def clear(world: World) -> None:
 
 
 async def test_every_type_in_its_format_is_taken(world: World) -> None:
-    await world.pipeline()
+    await world.pipeline("build: {run: [{name: one, script: make}]}\n")
     job = await world.job()
     for kind, formats in FORMATS.items():
         content = gzip.compress(b"A=b") if kind == "dotenv" else b"PK"

@@ -84,7 +84,7 @@ BY_CHOICE = {
 """Fields that no payload has: `api.runner.payloads.document.build` says why."""
 
 ELSEWHERE = {
-    "run",  # not together with scripts
+    *("run", "steps_resume", "features.steps_artifact"),  # not together with scripts
     "job_info.scoped_user_id",
     "image.command[]",  # only services have one
     *(field for field in fields() if field.startswith("features.tracing.") or ".ports[]" in field),

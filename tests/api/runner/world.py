@@ -15,7 +15,7 @@ from api.app import create_app
 from api.services import Services
 from api.startup import close_services, first_administrator, open_services
 from auth.secret_token import digest
-from domain.messages import Decision
+from domain.messages import Command, Decision
 from domain.pipelines.decisions import decide
 from domain.runners.features import REQUIREMENTS
 from models import job_offers
@@ -56,23 +56,15 @@ class World:
         await self.settle(pipeline_id)
         return pipeline_id
 
-    async def settle(self, pipeline_id: int) -> Decision | None:
+    async def settle(self, pipeline_id: int, *commands: Command) -> Decision | None:
         """Decide and record once, as the workflow does."""
         now = self.services.clock()
         async with self.services.database.read() as connection:
             loaded = await loading.load(connection, pipeline_id)
-        turn = decide(loaded.pipeline, loaded.verdicts, (), now)
+        turn = decide(loaded.pipeline, loaded.verdicts, commands, now)
         if turn.decision is None:
             return None
-        run = int(now.timestamp() * 1e6)
-        decision = Decision(
-            pipeline_id,
-            run,
-            next(_names),
-            turn.decision.verdicts,
-            turn.decision.transitions,
-            turn.decision.attempts,
-        )
+        decision = replace(turn.decision, run=int(now.timestamp() * 1e6), tick=next(_names))
         async with self.services.database.write() as connection:
             await decisions.record(connection, decision, now)
         return decision

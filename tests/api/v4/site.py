@@ -16,11 +16,12 @@ from starlette.types import ASGIApp
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from activities.steps import StepActivities
 from api.app import create_app
 from api.services import Services
 from api.startup import close_services, open_services
 from auth.secret_token import digest, plain_token
-from domain.messages import Answer, Command, Operation, PipelineFacts
+from domain.messages import Answer, Command, Operation, PinSteps, PipelineFacts
 from domain.pipelines.decisions import decide
 from domain.pods.token_prefixes import PERSONAL
 from models.clock import system_clock
@@ -58,7 +59,8 @@ class Clockwork(Pipelines):
         now = self._services.clock()
         async with self._services.database.read() as connection:
             loaded = await loading.load(connection, facts.pipeline_id)
-        command = Command(name, operation.key, operation.job_id, dict(operation.variables))
+        refused = await self._look_up_step(facts.pipeline_id, operation)
+        command = Command(name, operation.key, operation.job_id, dict(operation.variables), refused=refused)
         turn = decide(loaded.pipeline, loaded.verdicts, (command,), now)
         assert turn.decision is not None
         decision = replace(turn.decision, run=int(now.timestamp() * 1e6), tick=next(_ticks))
@@ -68,6 +70,12 @@ class Clockwork(Pipelines):
         if response.refused:
             raise WorkflowUpdateFailedError(ApplicationError(response.refused, type="Refused"))
         return response
+
+    async def _look_up_step(self, pipeline_id: int, operation: Operation) -> str:
+        if not operation.from_step or operation.job_id is None:
+            return ""
+        order = PinSteps(pipeline_id, operation.key, operation.job_id, operation.from_step)
+        return (await StepActivities(self._services.database, self._services.store).pin_steps(order)).refused
 
 
 @dataclass

@@ -19,6 +19,7 @@ from tests.cli.remote.conftest import closing
 from tests.cli.remote.matching import matches, matches_list
 from tests.cli.remote.shell import Shell
 from tests.cli.remote.test_pipeline import document
+from tests.handed_in_steps import DONE, RUN, STEPS, hand_in, written
 
 LOG = (
     b"section_start:1700000000:prepare\r\x1b[0K\x1b[36;1mPreparing\x1b[0;m\n"
@@ -78,6 +79,25 @@ async def test_a_manual_job_is_played_with_variables(site: Site, shell: Shell) -
     assert canceled["status"] == "canceled"
     retried = await shell("job", "retry", str(played["id"]))
     assert retried.code in {0, 1}, retried.err
+
+
+async def test_a_job_is_retried_from_a_step_on(site: Site, shell: Shell) -> None:
+    site.connect_temporal()
+    pipeline = await site.world.pipeline(RUN)
+    job = await site.world.job()
+    await hand_in(site.services.database, site.services.store, job["id"], written(*STEPS))
+    await site.world.put(job, "failed", failure_reason="script_failure")
+    await site.world.settle(pipeline)
+    for asked, said in (
+        ("shuot", "did you mean `shout`? Its steps are hello (1), shout (2), whisper (3)."),
+        ("", "from_step is a step of the job's `run`"),
+    ):
+        refused = await shell("job", "retry", "work", "--from-step", asked)
+        assert (refused.code, said in refused.err) == (2, True), refused.err
+    retried = await document(shell, "job", "retry", "work", "--from-step", "3")
+    assert (retried["attempt"], retried["name"]) == (2, "work")
+    await site.world.settle(pipeline)
+    assert (await site.world.job())["steps_resume"] == {"from": "whisper", "done": DONE}
 
 
 async def test_a_job_with_a_question_is_played_by_whoever_says_yes(site: Site, shell: Shell) -> None:

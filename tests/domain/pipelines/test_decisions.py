@@ -215,7 +215,7 @@ def test_an_automatic_retry_hides_its_failure() -> None:
     )
     turn = decide(graph, (Verdict(1, Status.FAILED, reason="script_failure"),), (), NOW)
     assert turn.decision is not None
-    assert turn.decision.attempts == (Attempt(1),)
+    assert turn.decision.attempts == (Attempt(1, repeats=True),)
     assert turn.decision.transitions == ()
     again = Job(9, "unsteady", 0, attempt=2, retry=RetryPolicy(max=1))
     after = advance(turn.pipeline, Recorded(Status.RUNNING, {}, (again,)))
@@ -237,7 +237,7 @@ def test_a_cancel_in_the_turn_of_an_automatic_retry_reaches_the_new_attempt() ->
     graph = pipeline(job("unsteady", Status.RUNNING, retry=RetryPolicy(max=2)), job("next", stage=1))
     turn = decide(graph, (Verdict(1, Status.FAILED),), (Command("cancel_pipeline", "k"),), NOW)
     assert turn.decision is not None
-    assert turn.decision.attempts == (Attempt(1),)
+    assert turn.decision.attempts == (Attempt(1, repeats=True),)
     assert turn.decision.cancel == (-1, 2)
     assert statuses(turn.pipeline) == {"unsteady": "canceled", "next": "canceled"}
 
@@ -292,7 +292,7 @@ def test_an_attempt_of_the_same_turn_is_canceled_by_a_failure_that_cancels_all()
     graph = replace(graph, on_job_failure="all")
     verdicts = tuple(Verdict(number, Status.FAILED, 1, of_row=True) for number in (1, 2))
     decision = decided(graph, verdicts=verdicts)
-    assert (decision.attempts, decision.cancel) == ((Attempt(1),), (-1,))
+    assert (decision.attempts, decision.cancel) == ((Attempt(1, repeats=True),), (-1,))
 
 
 def test_the_end_of_a_bridge_is_recorded_at_once() -> None:

@@ -19,6 +19,20 @@ def test_every_field_is_read() -> None:
     assert read_operation("play_job", (given,)) == Operation("k", 42, {"A": "b"}, "because")
 
 
+@pytest.mark.parametrize(
+    ("written", "read"), [("shout", "shout"), (2, "2"), ("2", "2"), (0, "0"), ("", ""), (None, "")]
+)
+def test_a_step_is_a_name_or_a_number(written: Any, read: str) -> None:
+    assert read_operation("retry_job", ({"job_id": 42, "from_step": written},)) == Operation(job_id=42, from_step=read)
+
+
+def test_a_step_is_sent_only_where_one_is_named() -> None:
+    """Workers of an earlier version refuse fields that they do not know."""
+    assert Operation("k", 42).as_sent() == {"key": "k", "job_id": 42, "variables": {}, "reason": ""}
+    operation = Operation("k", 42, from_step="shout")
+    assert read_operation("retry_job", (operation.as_sent(),)) == operation
+
+
 @pytest.mark.parametrize("name", ["cancel_job", "retry_job", "play_job", "unschedule_job", "resource_granted"])
 @pytest.mark.parametrize("given", [(), (None,), ({"key": "k"},)])
 def test_a_job_must_be_named(name: str, given: tuple[Any, ...]) -> None:
@@ -45,6 +59,14 @@ def test_a_job_must_be_named(name: str, given: tuple[Any, ...]) -> None:
         ("play_job", {"job_id": 42, "variables": {"": "1"}}, "variable '' needs a name and a text"),
         ("play_job", {"job_id": 42, "variables": {"A": "x" * MAX_VARIABLES}}, "characters; 32768 are permitted"),
         ("retry_job", {"job_id": 42, "variables": {"A": "1"}}, "takes no variables; only play_job does"),
+        ("retry_job", {"job_id": 42, "from_step": ["a"]}, 'not the list "[\'a\']". Write {"from_step": "..."}'),
+        ("retry_job", {"job_id": 42, "from_step": True}, "from_step is a text, not the truth value 'True'"),
+        ("retry_job", {"job_id": 42, "from_step": -1}, "from_step is a text, not the number '-1'"),
+        ("retry_job", {"job_id": 42, "from_step": 1.5}, "from_step is a text, not the number '1.5'"),
+        ("retry_job", {"job_id": 42, "from_step": "s" * 256}, "from_step has 256 characters; 255 are permitted"),
+        ("retry_job", {"from_step": "shout"}, "needs the id of a job"),
+        ("play_job", {"job_id": 42, "from_step": "a"}, "takes no from_step; only retry_job does"),
+        ("retry_pipeline", {"from_step": "a"}, "takes no from_step; only retry_job does"),
         ("cancel_pipeline", {"job_id": 42}, "leave job_id out, or use cancel_job"),
         ("reconcile", {"job_id": 42}, "leave job_id out."),
     ],
@@ -70,6 +92,10 @@ def test_two_objects_are_one_too_many() -> None:
         (
             {"name": "play_job", "job_id": 3, "key": "k", "variables": {"A": "b"}},
             ("play_job", Operation("k", 3, {"A": "b"})),
+        ),
+        (
+            {"name": "retry_job", "job_id": 42, "from_step": "shout"},
+            ("retry_job", Operation(job_id=42, from_step="shout")),
         ),
     ],
 )

@@ -16,6 +16,7 @@ NEEDY: dict[str, dict[str, Any]] = {
     "fallback_cache_keys": {"cache": [{"key": {"text": "a"}, "fallback_keys": ["b"]}]},
     "vault_secrets": {"secrets": {"PASSWORD": {"vault": {"path": "x"}}}},
     "native_steps_integration": {"run": [{"name": "one", "script": "make"}]},
+    "steps_resume": {"run": [{"name": "one", "script": "make"}], "steps_resume": {"from": "two", "done": {}}},
     "job_inputs": {"inputs": {"level": {"type": "number", "default": 3}}},
 }
 
@@ -50,7 +51,7 @@ def test_a_runner_without_caches_needs_no_fallback_keys() -> None:
 
 def test_a_runner_that_says_nothing_of_features_is_believed_to_have_all_but_what_it_would_leave_out() -> None:
     lacked = {name for name, plan in NEEDY.items() if unmet_requirements(plan, "refs/merge-requests/3/head", None)}
-    assert lacked == {"vault_secrets", "native_steps_integration"}
+    assert lacked == {"vault_secrets", "native_steps_integration", "steps_resume"}
 
 
 def test_every_requirement_is_tested() -> None:
@@ -70,4 +71,4 @@ def test_only_a_yes_is_a_feature() -> None:
 def test_our_own_runner_has_what_the_keywords_that_run_need() -> None:
     features = named_features(runner_info())
     unable = {name for name, plan in NEEDY.items() if unmet_requirements(plan, "refs/merge-requests/3/head", features)}
-    assert unable == {"vault_secrets", "native_steps_integration"}
+    assert unable == {"vault_secrets"}

@@ -38,6 +38,12 @@ from domain.steps.references import (
         ("reg.io:5000/a:1 c/d", OciReference("reg.io:5000", "a", "1", "c/d")),
         ("reg.io/a:1 c/d.yml", OciReference("reg.io", "a", "1", "c", "d.yml")),
         ({"oci": {"registry": "r", "repository": "p", "tag": "1"}}, OciReference("r", "p", "1")),
+        ({"oci": {"registry": "http://r.b:1", "repository": "p", "tag": "1"}}, OciReference("http://r.b:1", "p", "1")),
+        ("[::1]:5000/a/b__c:1", OciReference("[::1]:5000", "a/b__c", "1")),
+        (
+            {"oci": {"registry": "r", "repository": "p", "tag": f"sha256:{'0' * 64}", "dir": "a", "file": "b.yml"}},
+            OciReference("r", "p", f"sha256:{'0' * 64}", "a", "b.yml"),
+        ),
     ],
 )
 def test_every_form_is_read(written: Any, found: Reference) -> None:
@@ -76,6 +82,12 @@ def test_every_form_is_read(written: Any, found: Reference) -> None:
         ({"git": {"url": "u", "rev": "r", "dir": "/a"}}, "leads out"),
         ({"git": {"url": "u", "rev": "r", "file": "a/b.yml"}}, "no name of a file"),
         ({"oci": {"registry": "r", "repository": "p", "tag": ""}}, "the tag '' is empty"),
+        ({"oci": {"registry": "r", "repository": "p", "tag": "../x"}}, "`../x` is no tag of an image"),
+        ({"oci": {"registry": "r", "repository": "p/../x", "tag": "1"}}, "`p/../x` is no repository of an image"),
+        ({"oci": {"registry": "r", "repository": "p?x=y", "tag": "1"}}, "is no repository of an image"),
+        ({"oci": {"registry": "u:p@r", "repository": "p", "tag": "1"}}, "is no registry of an image"),
+        ({"oci": {"registry": "r/x", "repository": "p", "tag": "1"}}, "is no registry of an image"),
+        ("r.io/A:1", "`A` is no repository of an image"),
     ],
 )
 def test_what_is_no_reference_says_why(written: Any, said: str) -> None:

@@ -7,9 +7,11 @@ import shutil
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from fleet.executors.survivors import find_survivors
@@ -92,7 +94,8 @@ async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Star
     await killed(first)
     (record,) = records(tmp_path)
     for process in find_survivors(record["mark"]):
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     await start()
     await server.until(lambda: 1 in server.finals)
     assert server.finals[1]["failure_reason"] == "runner_system_failure"
@@ -159,3 +162,23 @@ async def test_killed_at_random_moments(server: ProtocolServer, start: Start, tm
     assert names == [(what, f"step_{name}") for name in "abc" for what in ("start", "end")]
     assert len([upload for upload in server.uploads[1] if upload.filename == "steps.json"]) >= 1
     assert json.loads(server.uploads[1][-1].content)["steps"][2]["name"] == "c"
+
+
+async def test_a_job_that_goes_on_counts(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
+    """Its slot is taken, and the limit of its entry holds for it."""
+    go = tmp_path / "go"
+    ticks = f"echo a began; while [ ! -e {go} ]; do echo tick; sleep 0.05; done"
+    server.queue.append(job([script("a", ticks)]))
+    config = tmp_path / "config.toml"
+    config.write_text("concurrent = 2\n" + config.read_text() + "limit = 1\n")
+    first = await start()
+    await server.until(lambda: b"a began\n" in server.logs[1])
+    await killed(first)
+    server.queue.append(payload(["pwd"], job_id=2))
+    asked, heard = len(server.calls("POST", "jobs/request")), len(server.seen)
+    await start()
+    await server.until(lambda: any(seen.method == "PATCH" for seen in server.seen[heard:]))  # it goes on
+    assert len(server.calls("POST", "jobs/request")) == asked
+    go.touch()
+    await server.until(lambda: 1 in server.finals and 2 in server.finals)
+    assert server.finals[2]["state"] == "success"

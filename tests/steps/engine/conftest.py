@@ -10,11 +10,11 @@ import pytest
 
 from domain.steps.environment import Environment, Exports
 from domain.steps.reading import read_definition
-from domain.steps.references import LocalReference
 from domain.steps.rendering import Known
 from domain.steps.results import StepResult
 from steps.engine.ending import Ending
-from steps.engine.finding import Finders, Found, LocalFinder
+from steps.engine.every_finder import every_finder, with_secrets
+from steps.engine.finding import Found
 from steps.engine.log_files import LogFiles, open_log
 from steps.engine.result_files import ResultFiles
 from steps.engine.running import StepRun
@@ -54,8 +54,8 @@ class Rig:
             ResultFiles(self.folder),
             self.log,
             self.ending,
-            Finders({LocalReference: LocalFinder()}),
-            variables or {},
+            every_finder(self.folder / "cache", self.ending, known := with_secrets(variables or {})),
+            known,
             service_env if service_env is not None else dict(os.environ),
             lambda path, result: self.told.append((path, result)),
         )

@@ -10,8 +10,9 @@ import pytest
 from domain.errors import Invalid
 from domain.steps.definition import Exec
 from domain.steps.references import GitReference, read_reference
-from steps.engine import git_steps
+from steps.engine import fetched_place
 from steps.engine.ending import Ended, Ending, Reason
+from steps.engine.fetched_place import FetchedPlace
 from steps.engine.git_steps import GitFinder, without_credentials
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -89,7 +90,7 @@ def test_a_branch_moves_after_a_while_and_a_commit_never(
     assert version(finder, repository, "main") == "1"
     repository.commit("2")
     assert version(finder, repository, "main") == "1"
-    monkeypatch.setattr(git_steps, "FRESH", -1.0)
+    monkeypatch.setattr(fetched_place, "FRESH", -1.0)
     assert version(finder, repository, "main") == "2"
     assert version(finder, repository, first) == "1"
 
@@ -173,6 +174,6 @@ def test_a_run_that_has_to_end_waits_for_no_fetch(tmp_path: Path, repository: Re
     other = GitFinder(tmp_path / "cache", Ending())
     version(other, repository, "main")
     (place,) = other.folder.iterdir()
-    with other._locked(place), pytest.raises(Ended) as ended:
+    with FetchedPlace(place).locked(lambda: None), pytest.raises(Ended) as ended:
         version(finder, repository, "v9")
     assert ended.value.reason is Reason.TIMED_OUT

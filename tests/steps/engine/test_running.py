@@ -159,7 +159,7 @@ def test_an_export_is_seen_within_a_sequence_that_has_begun(rig: Rig) -> None:
         ("{name: a, step: ./empty}", "there is no func.yml or step.yml in"),
         ("{name: a, step: ./empty/other.yml}", "there is no other.yml in"),
         ("{name: a, step: nonsense}", "`nonsense` names no step"),
-        ("{name: a, step: 'builtin://x'}", "has no steps of this kind"),
+        ("{name: a, step: 'builtin://x'}", "there is no built-in step `x`"),
         ("{name: a, step: ./greet, inputs: {whom: a}}", "there is no input whom; did you mean `who`?"),
         ("{name: a, step: ./greet, inputs: {who: 1}}", "input who is of type string"),
         ("{name: a, step: ./greet, inputs: {who: '${{ nobody }}'}}", "there is no `nobody`"),

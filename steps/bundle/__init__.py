@@ -1,0 +1,1 @@
+"""Makes one file of the step runner, for machines without Python."""
