@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from domain.errors import Unavailable
+from domain.errors import TooLarge, Unavailable
 from steps.grpc_library import grpc
 from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
@@ -15,6 +15,8 @@ from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 
 PATIENCE: Final = 60.0
 """Seconds without any progress after which a run counts as out of reach."""
+MAX_OFFSET: Final = 2**31 - 1
+"""The offsets of the document's messages have 32 bits."""
 _PAUSE: Final = 0.1
 _CUT: Final = grpc.StatusCode.UNAVAILABLE
 _LOST: Final = frozenset({_CUT, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
@@ -37,11 +39,16 @@ async def output(
 ) -> AsyncIterator[tuple[bool, bytes]]:
     """What a run writes until it ends, from the offsets on, which go along; whether it was to stderr, and the bytes.
 
-    Raises `Unavailable` when nobody was reached for `patience` seconds; any other refusal as it is.
+    Raises `Unavailable` when nobody was reached for `patience` seconds, and `TooLarge` when the connection was cut
+    behind the last place from which this call goes on; any other refusal as it is.
     """
     stub = StepRunnerStub(channel)
 
     def follow() -> Any:
+        if max(offsets.stdout, offsets.stderr) > MAX_OFFSET:
+            raise TooLarge(
+                f"a stream of the run has more than {MAX_OFFSET:,} bytes: it can't be followed on from there"
+            )
         request = messages.FollowIORequest(id=run_id, read_stdout=offsets.stdout, read_stderr=offsets.stderr)
         return stub.FollowIO(request, wait_for_ready=True)
 

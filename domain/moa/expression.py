@@ -49,12 +49,17 @@ _RESERVED: Final = frozenset(
 _SHOWN: Final = 20
 
 
+def is_plain(template: str) -> bool:
+    """Whether there is nothing to evaluate in a text, nor anything that stands for something else."""
+    return _OPEN not in template
+
+
 def render(template: str, context: Context) -> Value:
     """The text with its expressions evaluated: a text, or, if it is one expression alone, whatever that gives.
 
     `\\${{` stands for `${{`. Raises `Invalid` that says what is wrong and where (characters count from 1).
     """
-    if _OPEN not in template:
+    if is_plain(template):
         return template
     return _Reader(template).template()(context)
 

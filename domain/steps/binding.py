@@ -10,7 +10,7 @@ from domain.errors import Invalid
 from domain.moa.values import Value
 from domain.steps.definition import Parameter
 from domain.steps.rendering import Known
-from domain.steps.values import is_of, shown, type_of
+from domain.steps.values import check_value, is_of, shown, type_of
 
 
 def bound_inputs(declared: Mapping[str, Parameter], given: Mapping[str, Known]) -> dict[str, Known]:
@@ -57,6 +57,7 @@ def _check_known(declared: Mapping[str, Parameter], given: Mapping[str, object],
 
 
 def _checked(what: str, known: Known, parameter: Parameter) -> Known:
+    check_value(what, known.value)
     if not is_of(known.value, parameter.type):
         is_sensitive = known.is_sensitive or parameter.is_sensitive
         value = "" if known.value is None else f" ({shown(known.value, is_sensitive=is_sensitive)})"

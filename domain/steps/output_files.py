@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 from domain.config.reading.key_names import RULE, is_name
 from domain.errors import Invalid
 from domain.moa.values import Value, text_of
+from domain.steps.values import check_value
 
 MAX_FILE: Final = 1024 * 1024
 """Bytes of one of these files."""
@@ -54,6 +55,7 @@ def _pair(line: bytes, number: int) -> tuple[str, Value]:
         raise Invalid(f"line {number}: {text_of(name)!r} is no name; {RULE}")
     if value is None:
         raise Invalid(f"line {number}: `value` of {name} is null")
+    check_value(f"line {number}: {name}", value)
     return name, value
 
 

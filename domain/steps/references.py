@@ -24,6 +24,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f]")
 _STEPS_FOLDER: Final = "steps"
 _BELOW_STEPS: Final = "/-/"
 _MAX_LENGTH: Final = 2_048
+_MAX_REVISION: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,8 @@ def _of_mapping(written: Mapping[str, Any]) -> Reference:
 def _checked_git(url: str, rev: str, directory: str, file: str) -> GitReference:
     _check_word("address", url)
     _check_word("revision", rev)
+    if len(rev) > _MAX_REVISION:
+        raise Invalid(f"the revision has {len(rev):,} characters; at most {_MAX_REVISION} are taken")
     if ":" in rev or ".." in rev or rev.startswith("/") or rev == ".git":
         raise Invalid(f"`{rev}` is no revision: name a branch, a tag or a commit")
     return GitReference(url, rev, directory, file)
@@ -148,6 +151,8 @@ def _word(written: Mapping[str, Any], key: str) -> str:
 
 def _check_word(name: str, value: str) -> str:
     """What goes to a command may not be one of its options."""
+    if len(value) > _MAX_LENGTH:
+        raise Invalid(f"the {name} has {len(value):,} characters; at most {_MAX_LENGTH:,} are taken")
     if not value or value.startswith("-") or _UNSAFE.search(value):
         raise Invalid(f"the {name} {value!r} is empty, begins with `-`, or has a blank in it")
     return value

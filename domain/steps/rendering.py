@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from domain.errors import Invalid
-from domain.moa.expression import render
+from domain.moa.expression import is_plain, render
 from domain.moa.values import Value
 
 MAX_VALUE: Final = 4 * 1024 * 1024
@@ -71,6 +71,8 @@ def rendered(written: Value, names: Names) -> Known:
 
     A text that is one expression alone becomes what that gives; keys of mappings stay as they are.
     """
+    if isinstance(written, str) and is_plain(written) and len(written) <= MAX_VALUE:
+        return Known(written)  # so a sequence of many steps does not gather all their outputs for each word
     watch = _Watch()
     value = _rendered(written, _context(names, watch))
     return Known(_plain(value), watch.is_touched)

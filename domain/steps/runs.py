@@ -10,7 +10,10 @@ from domain.config.reading.key_names import RULE, is_name
 from domain.errors import Invalid
 from domain.moa.values import Value
 from domain.steps.definition import Definition, Sequence
+from domain.steps.values import check_value
 
+MAX_PATH: Final = 4_095
+"""Bytes of a path (PATH_MAX of Linux, without the NUL at its end)."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 MAX_SECONDS: Final = 30 * 24 * 3600
 """How long a run may take at most."""
@@ -108,9 +111,14 @@ def check_request(request: RunRequest) -> None:
     values = {**request.env, **{name: one.value for name, one in request.variables.items()}}
     if request.done and not request.steps:
         raise Invalid("a script has no steps that could be done")
+    for name, step in request.done.items():
+        for output, value in step.outputs.items():
+            check_value(f"output {output} of step {name}, which is done,", value)
     with_nul = [name for name, value in values.items() if "\0" in value]
     if with_nul or "\0" in request.work_dir:
         raise Invalid(f"{with_nul[0] if with_nul else 'the folder of the job'} has the character NUL in it")
+    if len(request.work_dir.encode()) > MAX_PATH:
+        raise Invalid(f"the path of the folder of the job has more than {MAX_PATH:,} bytes")
     if not 0 <= request.timeout <= MAX_SECONDS or not 0 <= request.grace <= MAX_SECONDS:
         raise Invalid(f"a time limit is from 0 to {MAX_SECONDS:,} seconds")
 

@@ -5,6 +5,7 @@ FOLDER/lock               held by whoever fetches
       /trees/<hash>       files, by the hash that stands for them; made aside and renamed, so whole or absent
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ from files.locks import is_taken
 
 FRESH: Final = 300.0
 """Seconds for which a branch or a tag is taken to be what it was; a hash stays what it is."""
+MAX_NAME: Final = 255
+"""Bytes of the name of a file."""
 _LOOK: Final = 0.05
 
 
@@ -78,4 +81,8 @@ class FetchedPlace:
         return tree
 
     def _note(self, name: str) -> Path:
-        return self.folder / "revisions" / quote(name, safe="")
+        """By a digest where the name is too long for a file."""
+        quoted = quote(name, safe="")
+        if len(quoted) > MAX_NAME:
+            quoted = f"sha256-{hashlib.sha256(name.encode()).hexdigest()}"
+        return self.folder / "revisions" / quoted

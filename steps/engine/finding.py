@@ -1,7 +1,9 @@
 """Finds steps: the folder that a reference names, and what the file in it says."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -12,6 +14,7 @@ from domain.steps.references import FILES, LocalReference, Reference
 
 MAX_FILE: Final = 2 * 1024 * 1024
 """Bytes of a step file."""
+_PIECE: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +69,38 @@ def found_in(folder: Path, name: str = "", within: Path | None = None) -> Found:
         if within is not None and not path.resolve().is_relative_to(within.resolve()):
             raise Invalid(f"{path.relative_to(within)} is a link that leads out of where the step is")
         if path.is_file():
-            return Found(read_definition(_text(path), one), folder)
+            return Found(_read(_text(path), one), folder)
     if not folder.is_dir():
         raise Invalid(f"there is no folder {folder}")
     raise Invalid(f"there is no {name or ' or '.join(FILES)} in {folder}")
 
 
+@lru_cache(maxsize=32)
+def _read(text: str, name: str) -> Definition:
+    """What a file says; the same text says the same when its step is called again."""
+    return read_definition(text, name)
+
+
 def _text(path: Path) -> str:
-    if path.stat().st_size > MAX_FILE:
-        raise Invalid(f"{path} has {path.stat().st_size:,} bytes; a step file has at most {MAX_FILE:,}")
+    """No more is read than a step file may have, and nothing is waited for, whatever stands there: `/proc` has both."""
     try:
-        return path.read_text("utf-8")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            content = _content(fd)
+        finally:
+            os.close(fd)
+        if len(content) > MAX_FILE:
+            raise Invalid(f"{path} has more than {MAX_FILE:,} bytes, which is all that a step file may have")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Invalid(f"{path} is no UTF-8: {error}") from None
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _content(fd: int) -> bytes:
+    """A byte more than a step file may have at most."""
+    found = b""
+    while piece := os.read(fd, min(_PIECE, MAX_FILE + 1 - len(found))):
+        found += piece
+    return found

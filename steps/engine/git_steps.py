@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from domain.errors import Invalid
 from domain.steps.references import GitReference, Reference
@@ -22,11 +21,16 @@ FETCH_TIMEOUT: Final = 300.0
 """Seconds for one call of git."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART_OF_COMMIT: Final = re.compile(r"[0-9a-f]{8,63}")
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s]*@")
 _SETTINGS: Final = (
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.symlinks=true",
-    "-c", "protocol.ext.allow=never",
+    "-c", "protocol.allow=never",
     "-c", "protocol.file.allow=always",
+    "-c", "protocol.git.allow=always",
+    "-c", "protocol.http.allow=always",
+    "-c", "protocol.https.allow=always",
+    "-c", "protocol.ssh.allow=always",
     "-c", "fetch.recurseSubmodules=false",
     "-c", "advice.detachedHead=false",
     "-c", "gc.auto=0",
@@ -94,9 +98,6 @@ class GitFinder:
         return said.output
 
 
-def without_credentials(url: str) -> str:
-    """An address without the name and the password that may stand in it."""
-    parts = urlsplit(url)
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+def without_credentials(address: str) -> str:
+    """An address without the name and the password that may stand in it, however strange it is otherwise."""
+    return _CREDENTIALS.sub("", address, count=1)

@@ -16,7 +16,7 @@ _LOOK: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The exit code of a program, what it wrote to its output, and the last line that it wrote to standard error."""
+    """The exit code of a program, what it wrote to its output, and the line on standard error that says why."""
 
     code: int
     output: str
@@ -52,7 +52,13 @@ def call(command: Sequence[str], environment: Mapping[str, str], ending: Ending,
         out.seek(0)
         error.seek(0)
         said = error.read().decode(errors="replace").strip() or "no reason given"
-        return Said(process.returncode, out.read().decode(errors="replace").strip(), said.splitlines()[-1])
+        return Said(process.returncode, out.read().decode(errors="replace").strip(), _last_word(said))
+
+
+def _last_word(said: str) -> str:
+    """The line that git calls fatal, behind which there may be advice; of others the last one."""
+    lines = said.splitlines()
+    return next((line for line in lines if line.startswith("fatal: ")), lines[-1])
 
 
 def _wait(process: subprocess.Popen[bytes], ending: Ending, deadline: float) -> None:

@@ -11,6 +11,7 @@
 | `lock` | locked as long as the process of the run lives |
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from typing import Any, Final
 
 import orjson
 
-from domain.errors import NotFound
+from domain.errors import NotFound, Refused
 from domain.steps.runs import NEXT, DoneStep, RunRequest, RunState, RunStatus, Variable
 from files import durable
 from files.locks import is_taken
@@ -33,6 +34,10 @@ LOCK: Final = "lock"
 CANCELLED: Final = "cancelled"
 _PRIVATE: Final = 0o700
 _LOOK: Final = 0.01
+
+
+class Damaged(Refused):
+    """Somebody else has written into a file of the run: its own steps can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +53,29 @@ class RunFolder:
         return durable.create(self.path / REQUEST, orjson.dumps(asdict(request)))
 
     def request(self) -> RunRequest:
-        """What is to be run. Raises `NotFound`."""
+        """What is to be run. Raises `NotFound`, and `Damaged` where somebody else has written there."""
         document = self._read(REQUEST)
-        variables = {name: Variable(**one) for name, one in document.pop("variables").items()}
-        done = {name: DoneStep(**one) for name, one in document.pop("done", {}).items()}
-        present = tuple(document.pop("present", ()))
-        return RunRequest(variables=variables, done=done, present=present, **document)
+        try:
+            variables = {name: Variable(**one) for name, one in document.pop("variables").items()}
+            done = {name: DoneStep(**one) for name, one in document.pop("done", {}).items()}
+            present = tuple(document.pop("present", ()))
+            return RunRequest(variables=variables, done=done, present=present, **document)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise self._changed(REQUEST) from None
 
     def state(self) -> RunState:
-        """How far it is. Raises `NotFound`."""
+        """How far it is. Raises `NotFound`, and `Damaged` where somebody else has written there."""
         document = self._read(STATE)
-        return RunState(RunStatus(document.pop("status")), **document)
+        try:
+            return RunState(RunStatus(document.pop("status")), **document)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise self._changed(STATE) from None
 
     def turn(self, state: RunState) -> bool:
         """Note how far it is; False where that cannot follow what is noted. Only for whoever has the lock."""
-        if state.status not in NEXT[self.state().status]:
-            return False
+        with contextlib.suppress(NotFound, Damaged):
+            if state.status not in NEXT[self.state().status]:
+                return False
         self._write_state(state)
         return True
 
@@ -109,4 +121,9 @@ class RunFolder:
             document: dict[str, Any] = orjson.loads((self.path / name).read_bytes())
         except FileNotFoundError:
             raise NotFound(f"there is no run {self.path.name}") from None
+        except (OSError, ValueError):
+            raise self._changed(name) from None
         return document
+
+    def _changed(self, name: str) -> Damaged:
+        return Damaged(f"{name} of run {self.path.name} is not what it was")

@@ -7,7 +7,7 @@ whoever started it may die.
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ import orjson
 from domain.errors import PerdureError
 from domain.steps.definition import Call, Definition, Script, Sequence, Spec
 from domain.steps.environment import LOG_LEVEL, Environment, Exports
+from domain.steps.fitting import smaller
 from domain.steps.reading import read_definition
 from domain.steps.rendering import Known
 from domain.steps.results import StepResult, StepStatus, document_of, secrets_of
@@ -42,6 +43,12 @@ _BY_REASON: Final[Mapping[Reason, RunStatus]] = {
     Reason.TIMED_OUT: RunStatus.TIMED_OUT,
     Reason.LOG_FULL: RunStatus.FAILURE,
 }
+MAX_LINE: Final = 4 * 1024 * 1024
+"""Bytes of a result; of a larger one it is told what became of the step, and not what it got and gave."""
+MAX_RESULTS: Final = 1024**3
+"""Bytes of the results of a run after which all are told so."""
+MAX_SAID: Final = 4_000
+"""Characters of the sentence why a run has failed."""
 _PATIENCE: Final = 1.0
 _VARIABLES: Final = "variables"
 _FILES: Final = "files"
@@ -54,14 +61,27 @@ class Results:
     fd: int
     folder: Path
     secrets: set[str] = field(default_factory=set)
+    size: int = 0
 
     def tell(self, path: tuple[str, ...], result: StepResult) -> None:
         """Add a line: which step it is, how long the logs are, the result, and what to mask from here on."""
-        sizes = {name: (self.folder / name).stat().st_size for name in ("stdout", "stderr")}
+        where = str(self.folder)
+        sizes = {name: os.stat(f"{where}/{name}").st_size for name in ("stdout", "stderr")}  # noqa: PTH116  # sooner
         masks = sorted(secrets_of(result) - self.secrets)
         self.secrets.update(masks)
-        line = {"path": path, "at": time.time(), **sizes, "result": document_of(result), "masks": masks}
-        os.write(self.fd, orjson.dumps(line) + b"\n")
+        around = {"path": path, "at": time.time(), **sizes, "masks": masks}
+        self.size += self._write(
+            orjson.dumps({**around, "result": document}) for document in smaller(document_of(result))
+        )
+
+    def _write(self, lines: Iterable[bytes]) -> int:
+        """Add the first line that is not too large, or the last one, which is the smallest; how long it is."""
+        left, line = min(MAX_LINE, MAX_RESULTS - self.size), b""
+        for line in lines:
+            if len(line) <= left:
+                break
+        os.write(self.fd, line + b"\n")
+        return len(line)
 
 
 def run(folder: RunFolder) -> None:
@@ -72,6 +92,7 @@ def run(folder: RunFolder) -> None:
         state = RunState(RunStatus.RUNNING, began_at=time.time(), pid=os.getpid())
         if not is_ours or not folder.turn(state):
             return
+        os.environ[MARK] = str(folder.path)  # for whatever is started here: commands, and git
         if folder.is_cancelled:
             ending.end(Reason.CANCELLED)
         request = folder.request()
@@ -81,7 +102,7 @@ def run(folder: RunFolder) -> None:
         end_descendants(request.grace, log.take_all)
         log.take_all()
         log.close()
-        folder.turn(replace(state, status=status, message=message, ended_at=time.time()))
+        folder.turn(replace(state, status=status, message=message[:MAX_SAID], ended_at=time.time()))
 
 
 def _ended(folder: RunFolder, request: RunRequest, log: LogFiles, ending: Ending) -> tuple[RunStatus, str]:
@@ -99,14 +120,17 @@ def _ended(folder: RunFolder, request: RunRequest, log: LogFiles, ending: Ending
             ending,
             every_finder(folder.path.parent.parent / CACHE, ending, variables),
             variables,
-            {LOG_LEVEL: "info", **os.environ, MARK: str(folder.path)},
+            {LOG_LEVEL: "info", **os.environ},
             results.tell,
             request.done,
+            {MARK: str(folder.path)},
         )
         environment = Environment(Exports(), {name: Known(value) for name, value in request.env.items()})
         result = steps.run(Found(_definition(request), work_dir), environment)
     except (PerdureError, OSError) as error:
         return RunStatus.FAILURE, str(error)
+    except Exception as error:  # noqa: BLE001  # a fault of ours ends the run as failed; else nobody would learn of it
+        return RunStatus.FAILURE, f"the step runner failed: {error!r}"
     finally:
         os.close(results.fd)
     status = _BY_REASON[ending.reason] if ending.reason is not None else _STATUS[result.status]

@@ -21,9 +21,11 @@ from domain.steps.references import read_reference
 from domain.steps.rendering import Known, Names, rendered, rendered_text
 from domain.steps.results import MASK, ExecResult, StepResult, StepStatus
 from domain.steps.runs import DoneStep
+from domain.steps.values import check_value
 from steps.engine.commands import NOT_STARTED, Command, run_command
 from steps.engine.ending import Ended, Ending, Reason
 from steps.engine.finding import Finder, Found
+from steps.engine.git_steps import without_credentials
 from steps.engine.log_files import STDERR, LogFiles
 from steps.engine.result_files import FilePair, ResultFiles
 
@@ -54,6 +56,8 @@ class StepRun:
     """Hears of each step that begins or ends, with its names from the outermost step inwards."""
     done: Mapping[str, DoneStep] = field(default_factory=dict)
     """Steps of the job that are not run again, and what they gave."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """Variables by which processes of the run are found; no step can set others in their place."""
     begun: int = 0
 
     def run(self, found: Found, environment: Environment, inputs: Mapping[str, Known] | None = None) -> StepResult:
@@ -187,7 +191,7 @@ class StepRun:
         return replace(result, status=StepStatus.SUCCESS, outputs=outputs, exports=exported)
 
     def _environment(self, known: Mapping[str, Known]) -> dict[str, str]:
-        return {**self.service_env, **{name: one.value for name, one in known.items()}}
+        return {**self.service_env, **{name: one.value for name, one in known.items()}, **self.marks}
 
     def _guarded(self, result: StepResult, work: Callable[[], StepResult]) -> StepResult:
         """What the work comes to; a fault of the step is its failure."""
@@ -195,7 +199,7 @@ class StepRun:
             return work()
         except Ended as ended:
             return replace(result, status=StepStatus.CANCELLED, failure=_WHY[ended.reason])
-        except PerdureError as error:
+        except (PerdureError, OSError) as error:
             return replace(result, status=StepStatus.FAILURE, failure=str(error))
 
     def _told(self, path: tuple[str, ...], result: StepResult) -> StepResult:
@@ -213,7 +217,13 @@ def _taken(result: StepResult, done: DoneStep, environment: Environment) -> Step
 
 
 def _shown(reference: Any) -> str:
-    return reference if isinstance(reference, str) else orjson.dumps(reference).decode()
+    """A reference as results tell it, without credentials of its address."""
+    if isinstance(reference, str):
+        return without_credentials(reference)
+    git = reference.get("git")
+    if isinstance(git, Mapping) and isinstance(git.get("url"), str):
+        reference = {**reference, "git": {**git, "url": without_credentials(git["url"])}}
+    return orjson.dumps(reference).decode()
 
 
 def _delegated(written: bytes) -> dict[str, Known]:
@@ -225,4 +235,6 @@ def _delegated(written: bytes) -> dict[str, Known]:
     outputs: Value = document.get("outputs", {}) if isinstance(document, dict) else None
     if not isinstance(outputs, dict):
         raise Invalid("the output file is to hold a result, which is an object with `outputs`")
+    for name, value in outputs.items():
+        check_value(f"output {name}", value)
     return {name: Known(value) for name, value in outputs.items()}

@@ -1,13 +1,16 @@
 """Errors of the project as gRPC tells them. Here alone the one becomes the other."""
 
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any, Final, NoReturn
+from urllib.parse import quote
 
 import structlog
 
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Refused, TooLarge, Unavailable
 from steps.grpc_library import grpc
+from steps.service.unreadable import readable
 
 CODES: Final[Mapping[type[PerdureError], grpc.StatusCode]] = {
     Invalid: grpc.StatusCode.INVALID_ARGUMENT,
@@ -18,7 +21,10 @@ CODES: Final[Mapping[type[PerdureError], grpc.StatusCode]] = {
     Unavailable: grpc.StatusCode.UNAVAILABLE,
 }
 MAX_DETAILS: Final = 6_000
-"""Characters of a message: it travels in a header, which is short."""
+"""Bytes of a message: it travels in a header, which is short, and in which many a character takes nine of them."""
+MAX_LISTED: Final = 400
+"""The same of each run in a list, of which a message holds as many as there may be."""
+_ENDS: Final = "..."
 
 log = structlog.get_logger()
 
@@ -28,14 +34,25 @@ def code_of(error: PerdureError) -> grpc.StatusCode:
     return next((code for kind, code in CODES.items() if isinstance(error, kind)), grpc.StatusCode.INTERNAL)
 
 
+def shortened(text: str, size: int) -> str:
+    """A text of so many bytes at most, as a header carries it."""
+    if len(text) <= size and len(quote(text)) <= size:
+        return text
+    kept = text[:size]
+    while len(quote(kept)) > size - len(_ENDS):
+        kept = kept[: len(kept) * 9 // 10]
+    return f"{kept}{_ENDS}"
+
+
 async def _refuse(context: Any, error: PerdureError) -> NoReturn:
-    text = str(error)
-    await context.abort(code_of(error), text if len(text) <= MAX_DETAILS else f"{text[:MAX_DETAILS]}...")
+    await context.abort(code_of(error), shortened(str(error), MAX_DETAILS))
     raise AssertionError  # `abort` raises
 
 
 async def _fail(context: Any, error: Exception) -> NoReturn:
-    log.error("a call of the step runner failed", exc_info=error)
+    """The log gets the places, and no values of variables: requests have secrets."""
+    places = [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(error.__traceback__)]
+    log.error("a call of the step runner failed", error=shortened(repr(error), MAX_DETAILS), places=places)
     await context.abort(grpc.StatusCode.INTERNAL, "the step runner failed; its log says why")
     raise AssertionError
 
@@ -46,7 +63,7 @@ def answered(call: Callable[[Any, Any, Any], Awaitable[Any]]) -> Callable[[Any, 
     @wraps(call)
     async def telling(service: Any, request: Any, context: Any) -> Any:
         try:
-            return await call(service, request, context)
+            return await call(service, readable(request), context)
         except PerdureError as error:
             await _refuse(context, error)
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer, and the log the reason
@@ -62,7 +79,7 @@ def streamed(call: Callable[[Any, Any, Any], AsyncIterator[Any]]) -> Callable[[A
     async def telling(service: Any, request: Any, context: Any) -> AsyncIterator[Any]:
         try:
             await context.send_initial_metadata(())  # a caller sees that it is heard, however silent a run is
-            async for response in call(service, request, context):
+            async for response in call(service, readable(request), context):
                 yield response
         except PerdureError as error:
             await _refuse(context, error)

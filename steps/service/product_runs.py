@@ -6,17 +6,18 @@ Source: docs/reference/steps.md, "The product's service".
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from google.protobuf.json_format import Error as JsonError
 from google.protobuf.json_format import MessageToDict
 
 from domain.errors import Invalid
 from domain.steps.runs import DoneStep, RunRequest, RunState, RunStatus, Variable
 from steps.proto import runs_pb2 as messages
 from steps.proto.runs_pb2_grpc import RunsServicer
-from steps.service.errors import answered, streamed
+from steps.service.errors import MAX_DETAILS, MAX_LISTED, answered, shortened, streamed
 from steps.service.events import follow_events
 from steps.service.following import follow_log
 from steps.service.registry import Registry
-from steps.service.step_runner import result_of
+from steps.service.result_messages import result_of
 from steps.service.times import timestamp
 
 _Status: Final = messages.Status
@@ -86,7 +87,8 @@ class ProductRuns(RunsServicer):
         """How far a run is, or all of them."""
         if request.id:
             return messages.StatusResponse(jobs=[_status(request.id, self._registry.get(request.id).state)])
-        return messages.StatusResponse(jobs=[_status(run_id, state) for run_id, state in self._registry.all()])
+        jobs = [_status(run_id, state, MAX_LISTED) for run_id, state in self._registry.all()]
+        return messages.StatusResponse(jobs=jobs)
 
     @answered
     async def Cancel(self, request: messages.CancelRequest, _context: Any) -> messages.CancelResponse:
@@ -102,13 +104,17 @@ class ProductRuns(RunsServicer):
 
 
 def _done(step: messages.DoneStep) -> DoneStep:
-    return DoneStep({name: MessageToDict(value) for name, value in step.outputs.items()}, dict(step.exports))
+    try:
+        outputs = {name: MessageToDict(value) for name, value in step.outputs.items()}
+    except (JsonError, ValueError) as error:
+        raise Invalid(f"a step that is done has an output that JSON has not: {error}") from None
+    return DoneStep(outputs, dict(step.exports))
 
 
-def _status(run_id: str, state: RunState) -> messages.Status:
+def _status(run_id: str, state: RunState, said: int = MAX_DETAILS) -> messages.Status:
     return messages.Status(
         id=run_id,
-        message=state.message,
+        message=shortened(state.message, said),
         status=_STATUS[state.status],  # type: ignore[arg-type]  # the numbers of the same enumeration
         start_time=timestamp(state.began_at),
         end_time=timestamp(state.ended_at),

@@ -17,10 +17,13 @@ from steps.service.product_runs import ProductRuns
 from steps.service.registry import KEPT, Registry
 from steps.service.spawning import Spawner
 from steps.service.step_runner import StepRunner
+from steps.service.unreadable import Reading
 from steps.socket_place import opened
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of a request or a response."""
+MAX_CALLS: Final = 5_000
+"""Calls that are answered at the same time, most of which follow a run."""
 READY: Final = "step-runner is listening on socket {path}"
 """The line on stderr by which whoever starts the service knows that it is there."""
 _GRACE: Final = 2.0
@@ -30,6 +33,7 @@ _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", MAX_MESSAGE),
     ("grpc.so_reuseport", 0),
+    ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
 )
 
@@ -51,7 +55,7 @@ async def serve(path: Path, root: Path, *, kept: float = KEPT) -> None:
         await registry.open()
         inner = path.with_suffix(".inner")
         inner.unlink(missing_ok=True)
-        server = grpc.aio.server(options=_OPTIONS)
+        server = grpc.aio.server(interceptors=(Reading(),), options=_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
         add_StepRunnerServicer_to_server(StepRunner(registry), server)
         add_RunsServicer_to_server(ProductRuns(registry), server)
         server.add_insecure_port(f"unix:{inner}")

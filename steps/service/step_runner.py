@@ -4,16 +4,18 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import orjson
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import Error as JsonError
+from google.protobuf.json_format import MessageToDict
 
 from domain.errors import Invalid
 from domain.steps.runs import RunRequest, RunStatus
 from steps.engine.log_files import STDERR
 from steps.proto import step_runner_pb2 as messages
 from steps.proto.step_runner_pb2_grpc import StepRunnerServicer
-from steps.service.errors import answered, streamed
+from steps.service.errors import MAX_LISTED, answered, shortened, streamed
 from steps.service.following import follow_results, follow_streams
 from steps.service.registry import Registry
+from steps.service.result_messages import result_of
 from steps.service.times import timestamp
 
 _Job: Final = messages.Job
@@ -57,7 +59,10 @@ class StepRunner(StepRunnerServicer):
     ) -> AsyncIterator[messages.FollowIOResponse]:
         """What commands write, from where the caller has read to."""
         if request.read_stdout < 0 or request.read_stderr < 0:
-            raise Invalid("an offset is below 0")
+            raise Invalid(
+                "an offset is below 0; those of `FollowIO` end at 2,147,483,647, and those of `FollowLogs` of "
+                "`perdure.steps.Runs` have 64 bits"
+            )
         watched = self._registry.get(request.id)
         async for name, data in follow_streams(watched, request.read_stdout, request.read_stderr):
             kind = messages.FollowIOResponse.stderr if name == STDERR else messages.FollowIOResponse.stdout
@@ -77,7 +82,7 @@ class StepRunner(StepRunnerServicer):
                 id=run_id,
                 status=_STATUS[state.status],  # type: ignore[arg-type]  # the numbers of the same enumeration
                 finished_time=timestamp(state.ended_at),
-                message=state.message,
+                message=shortened(state.message, MAX_LISTED),
             )
             for run_id, state in self._registry.all()
         ]
@@ -105,16 +110,8 @@ def request_of(request: messages.RunRequest) -> RunRequest:
 
 def _file_of(request: messages.RunRequest) -> str:
     """The steps of a request as a step file; JSON is YAML, too."""
-    calls = [MessageToDict(step, preserving_proto_field_name=True) for step in request.steps]
+    try:
+        calls = [MessageToDict(step, preserving_proto_field_name=True) for step in request.steps]
+    except (JsonError, ValueError) as error:
+        raise Invalid(f"the steps have a value that JSON has not: {error}") from None
     return HEADER + orjson.dumps({"run": calls}).decode()
-
-
-def result_of(line: Mapping[str, Any]) -> messages.StepResult:
-    """A line of the file of results as a message."""
-    found = messages.StepResult()
-    ParseDict(line["result"], found)
-    found.path.extend(line["path"])
-    found.stdout, found.stderr = line["stdout"], line["stderr"]
-    if (at := timestamp(line["at"])) is not None:
-        found.time.CopyFrom(at)
-    return found

@@ -14,7 +14,7 @@ import structlog
 from domain.errors import NotFound, PerdureError
 from domain.steps.runs import ENDED, RunState, RunStatus
 from steps.engine.log_files import STDERR, STDOUT
-from steps.engine.run_folder import RESULTS, STATE, RunFolder
+from steps.engine.run_folder import RESULTS, STATE, Damaged, RunFolder
 
 SOON: Final = 0.005
 """Seconds until the next look, just after something has changed; the pause grows while nothing does."""
@@ -24,6 +24,7 @@ _LIVES: Final = 0.5
 """Seconds between two looks whether the process lives: that takes a lock."""
 _BEGINS: Final = 10.0
 """Seconds after which a process that has not begun will not."""
+REMOVED: Final = "the folder of the run was removed, with what was written there"
 FILES: Final = (STDOUT, STDERR, RESULTS)
 
 log = structlog.get_logger()
@@ -92,7 +93,7 @@ class Watched:
                 continue
             next_lock = now + _LIVES
             may_be_lost = self.state.status is RunStatus.RUNNING or now > to_begin
-            if may_be_lost and not self.folder.is_held:
+            if may_be_lost and not self._is_held():
                 await self._report_loss()
 
     async def _report_loss(self) -> None:
@@ -100,11 +101,20 @@ class Watched:
             await self.on_loss(self.folder)
         except (OSError, PerdureError) as error:
             log.warning("a run that was lost is looked at again", run=self.folder.path.name, error=str(error))
+        if not self.folder.path.exists():
+            self.state = RunState(RunStatus.LOST, self.state.began_at, time.time(), REMOVED, self.state.pid)
+            self._wake()
+
+    def _is_held(self) -> bool:
+        try:
+            return self.folder.is_held
+        except OSError:
+            return False  # its own steps have removed it, or no descriptor is left: whoever is told looks again
 
     def _look(self) -> bool:
         """See what has changed; whether anything has. The state is read first: what follows its end is all there is."""
         state = self.state
-        with contextlib.suppress(OSError, NotFound):
+        with contextlib.suppress(OSError, NotFound, Damaged):
             found = (self.folder.path / STATE).stat()
             stamp = found.st_ino, found.st_mtime_ns
             if stamp != self._stamp:

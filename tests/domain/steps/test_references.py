@@ -61,6 +61,8 @@ def test_every_form_is_read(written: Any, found: Reference) -> None:
         ("host/a@", "the revision '' is empty"),
         ("@v1", "the address"),
         ("host/a/-/@v1", "a folder is missing"),
+        ({"git": {"url": "https://a/b", "rev": "a" * 256}}, "at most 255 are taken"),
+        ({"git": {"url": "https://a/" + "b" * 2_048, "rev": "a"}}, "at most 2,048 are taken"),
         ("host/a/-/../../etc@v1", "leads out"),
         ("host/a/-/b/..@v1", "leads out"),
         ("--upload-pack=x@v1", "the address"),

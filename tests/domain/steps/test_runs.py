@@ -29,6 +29,7 @@ def test_what_is_right_is_taken() -> None:
         ({"env": {"A": "\0"}}, "A has the character NUL"),
         ({"variables": {"C": Variable("\0")}}, "C has the character NUL"),
         ({"work_dir": "/\0"}, "the folder of the job has the character NUL"),
+        ({"work_dir": f"/{'é' * 2_048}"}, "has more than 4,095 bytes"),
         ({"timeout": -1}, "a time limit is from 0 to 2,592,000 seconds"),
         ({"grace": MAX_SECONDS + 1}, "a time limit is from 0 to 2,592,000 seconds"),
         ({"timeout": float("nan")}, "a time limit is from 0 to 2,592,000 seconds"),

@@ -171,6 +171,8 @@ def test_an_export_is_seen_within_a_sequence_that_has_begun(rig: Rig) -> None:
         ("{name: a, step: ./large}", "at most 1,048,576 bytes are read"),
         ("{name: a, step: ./gone}", "cannot be read any more: No such file or directory"),
         ("{name: a, step: ./link}", "cannot be read any more: Too many levels of symbolic links"),
+        ("{name: a, step: ./pipe}", "cannot be read any more: it is no file"),
+        ("{name: a, step: ./folder}", "cannot be read any more: it is no file"),
         ("{name: a, step: './${{ vars.WHERE }}'}", "there is no folder"),
     ],
 )
@@ -186,12 +188,15 @@ def test_every_fault_is_a_failure_with_a_sentence(rig: Rig, step: str, said: str
     rig.write("large", command("head -c 2000000 /dev/zero > $1"))
     rig.write("gone", command("rm $1"))
     rig.write("link", command("ln -sf /etc/passwd $1"))
+    rig.write("pipe", command("rm $1; mkfifo $1"))
+    rig.write("folder", command("rm $1; mkdir $1; touch $1/file"))
     rig.write("empty", "")
     (rig.folder / "build/empty/step.yml").unlink()
     result = rig.run(job(f"[{step}]"), variables={"WHERE": Known("nowhere")})
     assert result.status is StepStatus.FAILURE
     assert said in result.steps[0].failure
     assert said in rig.output("stderr"), "whoever reads the log alone sees it, too"
+    assert not [*rig.folder.glob("output-*"), *rig.folder.glob("export-*")], "whatever was put there, it is gone"
 
 
 def test_a_step_that_names_itself_ends(rig: Rig) -> None:

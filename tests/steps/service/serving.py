@@ -1,6 +1,7 @@
 """A service of its own process, which may be killed and started again, and clients of it."""
 
 import asyncio
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -40,6 +41,8 @@ class Served:
 
     folder: Path
     kept: float = 3600.0
+    descriptors: int = 0
+    """How many the service may have open; 0 for as many as this process."""
     process: asyncio.subprocess.Process | None = None
     errors: list[str] = field(default_factory=list)
 
@@ -68,6 +71,8 @@ class Served:
             sys.executable, "-c", code, str(self.path), str(self.root.parent), str(self.kept),
             cwd=ROOT, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
+        if self.descriptors:
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
         assert self.process.stderr is not None
         while line := (await self.process.stderr.readline()).decode():
             self.errors.append(line)

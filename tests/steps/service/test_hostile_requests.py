@@ -1,52 +1,16 @@
-"""What no caller may bring about: each request is refused with a code, starts nothing and leaves nothing."""
+"""What no caller may bring about: each request is refused with a code and a sentence, starts and leaves nothing."""
 
 from collections.abc import AsyncIterator
 from typing import Any
 
+import psutil
 import pytest
 
 from steps.grpc_library import grpc
 from steps.proto import runs_pb2 as product
 from steps.proto import step_runner_pb2 as messages
+from tests.steps.service.hostile_requests import FOR_BOTH, FOR_DOCUMENT, FOR_PRODUCT, GOOD, STEP, Cases
 from tests.steps.service.serving import HEADER, Served, served
-
-STEP, SCRIPT = messages.RunRequest.step, messages.RunRequest.script
-BAD_NAMES = ("", "1A", "A-B", "A.B", "A B", "A=B", "É", "A\n", "A\0", "$A", "A;B", "-A", "()", " A", "A ", "٣A")
-BAD_IDS = (
-    "", ".", "..", "/", "a/b", "../x", "/etc", "a\\b", "-a", ".a", "_a", "a b", "a\n", "a\0", "é", "a" * 129,
-    "a;b", "$(x)", "~", "*",
-)  # fmt: skip
-BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(8)
-)
-BAD_STEPS = (
-    "", "x", "[]", "run: []", "{}", "{}\n---\n", "{}\n---\n[]", "{}\n---\nrun: {}", "{}\n---\nrun: [1]",
-    "{}\n---\nrun: [{name: a}]", "{}\n---\nrun: [{script: x}]", "{}\n---\nrun: [{name: 'a/b', script: x}]",
-    "{}\n---\nrun: [{name: a, script: x, step: y}]", "{}\n---\nrun: [{name: a, script: x}, {name: a, script: y}]",
-    "{}\n---\nrun: [{name: a, script: x, unknown: 1}]", "{}\n---\nrun: [{name: a, script: x, env: {A-B: c}}]",
-    "{}\n---\nrun: [{name: a, step: x, inputs: [1]}]", "{}\n---\nexec: {}", "{}\n---\nexec: {command: x}",
-    "{}\n---\n{exec: {command: [a]}, run: []}", "{}\n---\n!!python/object/apply:os.system ['touch done']",
-    "{}\n---\nrun: &a [*a]", "{}\n---\n" + "[" * 5_000, "{}\n---\n" + "{a: " * 5_000, f"{{}}\n---\n{BOMB}",
-    "{}\n---\nrun: [" + "{name: a, script: x}," * 2_000 + "]", "%YAML 9\n---", "\x00", "\ufeff\ufeff",
-    "{}\n---\n<<: *x",
-    "spec: {inputs: {a: {type: string, default: 1}}}\n---\nexec: {command: [a]}",
-)  # fmt: skip
-_NUMBERED = tuple(enumerate(BAD_STEPS))
-REQUESTS: list[tuple[str, dict[str, Any]]] = [
-    *((f"name {name!r}", {"env": {name: "x"}}) for name in BAD_NAMES),
-    *((f"id {run_id!r}"[:40], {"id": run_id}) for run_id in BAD_IDS),
-    *((f"steps {number}", {"type": STEP, "ci_script": "", "steps_yaml": text}) for number, text in _NUMBERED),
-    ("type unknown", {"type": messages.RunRequest.unknown}),
-    ("type beyond", {"type": 7}),
-    ("nothing", {"ci_script": ""}),
-    ("both", {"steps_yaml": f"{HEADER}run: [{{name: a, script: x}}]"}),
-    ("both, as steps", {"type": STEP, "steps_yaml": f"{HEADER}run: [{{name: a, script: x}}]"}),
-    ("steps twice", {"type": STEP, "ci_script": "", "steps_yaml": "x", "steps": [messages.Step(name="a", script="x")]}),
-    ("a step without work", {"type": STEP, "ci_script": "", "steps": [messages.Step(name="a")]}),
-    ("a step without a name", {"type": STEP, "ci_script": "", "steps": [messages.Step(script="x")]}),
-    ("a value with NUL", {"env": {"A": "x\0y"}}),
-    ("a folder with NUL", {"work_dir": "/tmp/x\0y"}),
-]
 
 
 @pytest.fixture(scope="module")
@@ -55,53 +19,145 @@ async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ser
         yield found
 
 
-@pytest.mark.parametrize(("what", "change"), REQUESTS, ids=[what for what, _ in REQUESTS])
-async def test_it_is_refused_starts_nothing_and_leaves_nothing(
-    service: Served, what: str, change: dict[str, Any]
-) -> None:
-    good = {"id": "r", "work_dir": str(service.work), "type": SCRIPT, "ci_script": f"touch {service.folder}/done"}
+def cases(found: Cases) -> pytest.MarkDecorator:
+    """Parameters, named by what is wrong."""
+    return pytest.mark.parametrize(("change", "said"), [one[1:] for one in found], ids=[what for what, *_ in found])
+
+
+@cases(
+    [(what, {"steps_yaml" if key == "steps" else key: value for key, value in change.items()}, said)
+     for what, change, said in FOR_BOTH] + FOR_DOCUMENT
+)  # fmt: skip
+async def test_by_the_document(service: Served, change: dict[str, Any], said: str) -> None:
+    good = {"id": "r", "work_dir": str(service.work), "type": STEP, "steps_yaml": f"{HEADER}{GOOD}"}
     async with service.client() as client:
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await client.Run(messages.RunRequest(**{**good, **change}))
-        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT, refused.value.details()
-        assert refused.value.details()
-        assert not (await client.List(messages.ListRequest())).jobs
-    assert list(service.root.iterdir()) == []
-    assert not (service.folder / "done").exists()
-    assert not service.left()
+        await is_refused(service, client.Run(messages.RunRequest(**{**good, **change})), said)
+
+
+@cases(FOR_BOTH + FOR_PRODUCT)
+async def test_by_the_product(service: Served, change: dict[str, Any], said: str) -> None:
+    good = {"id": "r", "work_dir": str(service.work), "steps": f"{HEADER}{GOOD}"}
+    async with service.product() as client:
+        await is_refused(service, client.Run(product.RunRequest(**{**good, **change})), said)
+
+
+@pytest.mark.parametrize("path", ["/StepRunner/Run", "/perdure.steps.Runs/Run", "/StepRunner/FollowIO"])
+@pytest.mark.parametrize(
+    ("what", "data", "said"),
+    [
+        ("no message", b"\xff" * 20, "the request cannot be read"),
+        ("cut", b"\x0a\x7fshort", "the request cannot be read"),
+        ("no UTF-8", b"\x0a\x02\xff\xfe", "the request cannot be read"),
+        ("half a character", b"\x0a\x03\xed\xa0\x80", "the request cannot be read"),
+        ("a group without end", b"\x0b" * 1_000, "the request cannot be read"),
+        ("a length beyond all", b"\x0a" + b"\xff" * 9 + b"\x01", "the request cannot be read"),
+    ],
+)
+async def test_what_is_no_message(service: Served, path: str, what: str, data: bytes, said: str) -> None:
+    async with service.channel() as channel:
+        await is_refused(service, raw(channel, path, data), said)
+
+
+async def test_a_value_deeper_than_any_reader(service: Served) -> None:
+    """A list in a list in a list, in the input of a step."""
+    data = b""
+    for _ in range(200):
+        for number in (1, 6):  # `values` of a list, `list_value` of a value
+            data = bytes([number << 3 | 2]) + size(data) + data
+    for number in (2, 5, 5):  # the value of an input, the inputs of a step, the steps of a request
+        data = bytes([number << 3 | 2]) + size(data) + data
+    async with service.channel() as channel:
+        await is_refused(service, raw(channel, "/StepRunner/Run", data), "the request cannot be read")
+
+
+def raw(channel: Any, path: str, data: bytes) -> Any:
+    """A call with these bytes in the place of a message."""
+    if "Follow" in path:
+        return all_of(channel.unary_stream(path)(data))
+    return channel.unary_unary(path)(data)
+
+
+def size(data: bytes) -> bytes:
+    """A length as protobuf writes it."""
+    found, left = bytearray(), len(data)
+    while left > 127:
+        found.append(left & 127 | 128)
+        left >>= 7
+    return bytes([*found, left])
+
+
+@pytest.mark.parametrize("field", ["ci_script", "steps_yaml", "work_dir", "id"])
+async def test_giant_messages(service: Served, field: str) -> None:
+    async with service.client() as client:
+        fields: dict[str, Any] = {"id": "r", "type": STEP, field: "#" * (5 * 1024 * 1024)}
+        await is_refused(
+            service, client.Run(messages.RunRequest(**fields)), "larger than max", grpc.StatusCode.RESOURCE_EXHAUSTED
+        )
+
+
+async def test_a_map_of_a_hundred_thousand_names(service: Served) -> None:
+    env = {f"A{number}": "x" for number in range(100_000)} | {"A-": "x"}
+    async with service.client() as client:
+        request = messages.RunRequest(id="r", type=STEP, steps_yaml=f"{HEADER}{GOOD}", env=env)
+        await is_refused(service, client.Run(request), "a name of the environment is none")
+
+
+async def test_calls_that_there_are_not(service: Served) -> None:
+    async with service.channel() as channel:
+        for path in ("/StepRunner/run", "/StepRunner/Exec", "/proto.StepRunner/Run", "/", "/../StepRunner/Run"):
+            await is_refused(service, raw(channel, path, b""), "Method not found", grpc.StatusCode.UNIMPLEMENTED)
+
+
+@pytest.mark.parametrize("run_id", ["nobody", "..", "../nobody", "a/b", "", "\0", "é" * 5_000, ".removed-x", "r" * 200])
+async def test_runs_that_there_are_not(service: Served, run_id: str) -> None:
+    async with service.client() as client, service.product() as second:
+        for call in (
+            client.Cancel(messages.CancelRequest(id=run_id)),
+            all_of(client.Follow(messages.FollowRequest(id=run_id))),
+            all_of(client.FollowIO(messages.FollowIORequest(id=run_id))),
+            second.Cancel(product.CancelRequest(id=run_id)),
+            all_of(second.FollowLogs(product.FollowLogsRequest(id=run_id))),
+            all_of(second.FollowEvents(product.FollowEventsRequest(id=run_id))),
+        ):
+            await is_refused(service, call, "there is no run", grpc.StatusCode.NOT_FOUND)
+        await second.Close(product.CloseRequest(id=run_id))
+
+
+async def test_offsets_below_nothing(service: Served) -> None:
+    async with service.client() as client, service.product() as second:
+        for call in (
+            client.FollowIO(messages.FollowIORequest(id="r", read_stdout=-1)),
+            client.FollowIO(messages.FollowIORequest(id="r", read_stderr=-(2**31))),
+            client.Follow(messages.FollowRequest(id="r", read_results=-(2**63))),
+            second.FollowLogs(product.FollowLogsRequest(id="r", offset=-1)),
+            second.FollowEvents(product.FollowEventsRequest(id="r", offset=-1)),
+            second.FollowEvents(product.FollowEventsRequest(id="r", read_results=-1)),
+        ):
+            await is_refused(service, all_of(call), "below 0")
 
 
 def test_there_are_many() -> None:
-    assert len(REQUESTS) >= 75
+    assert len(FOR_BOTH) + len(FOR_DOCUMENT) + len(FOR_PRODUCT) >= 130
+    assert len({what for what, *_ in FOR_BOTH + FOR_DOCUMENT + FOR_PRODUCT}) >= 125
 
 
-@pytest.mark.parametrize(
-    ("name", "call", "said"),
-    [
-        ("endless", "{name: a, step: ./self}", "steps are nested at most 64 times"),
-        ("out", "{name: a, step: '../../../../../../etc'}", "there is no func.yml or step.yml in"),
-        ("expression", "{name: a, script: '${{ " + "(" * 500 + "1" + ")" * 500 + " }}'}", "nested more than 32 times"),
-        ("unclosed", "{name: a, script: '${{ x'}", "character 6: `}}` is missing"),
-        ("growing", "{name: a, step: ./grow}", "at most 4,194,304 are taken"),
-        ("option", "{name: a, step: 'host/x@--upload-pack=touch done'}", "begins with `-`"),
-    ],
-)
-async def test_what_is_seen_only_when_its_turn_comes_fails_with_a_sentence(
-    service: Served, name: str, call: str, said: str
+async def all_of(call: Any) -> None:
+    """Every response of a stream."""
+    async for _ in call:
+        pass
+
+
+async def is_refused(
+    service: Served, call: Any, said: str, code: grpc.StatusCode = grpc.StatusCode.INVALID_ARGUMENT
 ) -> None:
-    (service.work / "self").mkdir(parents=True, exist_ok=True)
-    (service.work / "self/step.yml").write_text("{}\n---\nrun: [{name: a, step: ../self}]\n")
-    (service.work / "grow").mkdir(exist_ok=True)
-    twenty = " + ".join(["env.X"] * 20)
-    grown = f"run: [{{name: a, script: 'true', env: {{A: '${{{{ {twenty} }}}}'}}}}]"
-    (service.work / "grow/step.yml").write_text(f"{{}}\n---\nenv: {{X: {'x' * 500_000}}}\n{grown}\n")
-    request = messages.RunRequest(id=name, work_dir=str(service.work), type=STEP, steps_yaml=f"{HEADER}run: [{call}]")
+    """With this code and this sentence, and nothing is there that was not: no run, no folder, no process."""
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call
+    assert (refused.value.code(), said in str(refused.value.details())) == (code, True), refused.value.details()
     async with service.client() as client:
-        await client.Run(request)
-        results = [one.result async for one in client.Follow(messages.FollowRequest(id=name))]
-    texts = " ".join(one.message for one in results)
-    assert said in texts, texts
-    assert results[-1].status == messages.StepResult.failure
+        assert not (await client.List(messages.ListRequest())).jobs
+    assert list(service.root.iterdir()) == []
+    assert not service.work.exists(), "nothing has run there"
+    assert service.process is not None
+    assert psutil.Process(service.process.pid).children(recursive=True) == [], "not even what starts runs was started"
     assert not service.left()
-    async with service.product() as second:
-        await second.Close(product.CloseRequest(id=name))
