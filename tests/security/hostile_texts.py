@@ -6,7 +6,9 @@ A row is made of what calls the reader, and of the text for a size. Patterns of 
 import gzip
 import json
 import struct
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from api.pages.log_lines import State, render_piece
@@ -29,6 +31,7 @@ from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
 from domain.projects.ref_names import shadows
 from domain.schedules.cron import parse as parse_cron
+from domain.steps.images import Compression
 from domain.steps.output_files import read_outputs
 from domain.steps.reading import read_definition
 from domain.steps.rendering import Names, rendered
@@ -45,12 +48,16 @@ from git.transport.transfer import _refusals
 from git.writing.tree_editing import _entries
 from includes.components import highest, read_address
 from includes.remote_file import shown
+from steps.oci.unpacking import Unpacking
+from steps.service.errors import shortened
+from steps.ways.docker_frames import Frames
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
 from storage.zip_directory import ENTRY, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
 from tests.security.hostile_rows import Hostile, repeated
+from tests.steps.oci.layers import archive, entry, folder, layer, link
 
 SHA: Final = "5" * 40
 
@@ -469,6 +476,16 @@ GIT_AND_HTTP: Final = {
     ),
 }
 
+
+def _unpacked(content: bytes) -> None:
+    """A layer of an image."""
+    with tempfile.TemporaryDirectory() as name:
+        packed = layer(Path(name) / "layer", content)
+        root = Path(name) / "root"
+        root.mkdir()
+        Unpacking(root).unpack(packed, Compression.NONE)
+
+
 STEPS: Final = {
     "step file: steps that follow one another": Hostile(
         _step_file, lambda size: "{}\n---\nrun:\n" + "".join(f"- {{name: s{n}, script: x}}\n" for n in range(size))
@@ -480,6 +497,14 @@ STEPS: Final = {
     "step: values with expressions": Hostile(
         lambda written: rendered(written, Names()), lambda size: [{"a": "${{ 1 }}x"}] * size
     ),
+    "step runner: a long sentence": Hostile(lambda text: shortened(text, 6_000), lambda size: "é" * size),
+    "frames of a Docker Engine": Hostile(
+        lambda data: list(Frames().take(data)), lambda size: b"\x01\0\0\0\0\0\0\x01x" * size
+    ),
+    "image: files": Hostile(_unpacked, lambda size: archive(*(entry(f"d/{n}", "x") for n in range(size))), 200),
+    "image: folders": Hostile(_unpacked, lambda size: archive(*(folder(f"{n}") for n in range(size))), 200),
+    "image: links": Hostile(_unpacked, lambda size: archive(*(link(f"l{n}", "a/../b") for n in range(size))), 200),
+    "image: a long link": Hostile(_unpacked, lambda size: archive(link("l", "a/../" * size)), 20),
     "step: output file": Hostile(read_outputs, repeated(b'{"name":"a","value":1}\n', b""), 3_000, is_bounded=True),
 }
 
