@@ -118,7 +118,7 @@ async def test_what_is_beyond_the_first_page_is_found(world: World, server: Serv
     server.listed = ids[:-1]
     assert await reconciler.reconcile() == [ids[-1]]
     assert server.calls == {"list": 3, "describe": 1}
-    assert server.signals == [("reconcile", Operation())]
+    assert server.signals == [("reconcile", Operation().as_sent())]
 
 
 async def test_visibility_is_only_a_hint(world: World, server: Server, reconciler: Reconciler) -> None:
@@ -137,7 +137,7 @@ async def test_what_is_closed_or_unknown_goes_on(
     (number,) = await made(world)
     server.known = {number: status} if status else {}
     assert await reconciler.reconcile() == [number]
-    assert server.signals == [("reconcile", Operation())]
+    assert server.signals == [("reconcile", Operation().as_sent())]
 
 
 async def test_what_was_terminated_is_canceled_with_the_reason(
@@ -149,7 +149,7 @@ async def test_what_was_terminated_is_canceled_with_the_reason(
     assert server.signals == [
         (
             "cancel_pipeline",
-            Operation(f"terminated-run-of-{number}", None, {}, "Terminated in Temporal by ada@host: enough"),
+            Operation(f"terminated-run-of-{number}", None, {}, "Terminated in Temporal by ada@host: enough").as_sent(),
         )
     ]
 
@@ -192,7 +192,7 @@ async def test_a_pipeline_with_an_unfolded_outcome_is_told_once(
         world.seconds += 60
         assert await reconciler.reconcile() == [pipeline_id]
         assert await reconciler.reconcile() == []
-    assert server.signals == [("reconcile", Operation())] * 2
+    assert server.signals == [("reconcile", Operation().as_sent())] * 2
 
 
 async def test_a_complete_pipeline_with_an_unfolded_verdict_is_told_once(
@@ -210,4 +210,4 @@ async def test_a_complete_pipeline_with_an_unfolded_verdict_is_told_once(
     world.seconds += 60
     assert await reconciler.reconcile() == [pipeline_id]
     assert await reconciler.reconcile() == []
-    assert server.signals == [("reconcile", Operation())]
+    assert server.signals == [("reconcile", Operation().as_sent())]
