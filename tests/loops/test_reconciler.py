@@ -1,6 +1,7 @@
 """What the reconciler asks of Temporal, counted on a stand-in for the server, and what it does about the answers."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +35,7 @@ class Server:
         self.calls: Counter[str] = Counter()
         self.listed: list[int] = []
         self.known: dict[int, str] = {}
-        self.signals: list[tuple[str, Operation]] = []
+        self.signals: list[tuple[str, Mapping[str, Any]]] = []
         self.broken: set[int] = set()
 
     async def list_workflow_executions(self, request: Any, **_: Any) -> ListWorkflowExecutionsResponse:
@@ -71,7 +72,9 @@ class Server:
         answer.history.events.append(HistoryEvent(workflow_execution_terminated_event_attributes=said))
         return answer
 
-    async def start_workflow(self, *_: Any, start_signal: str, start_signal_args: list[Operation], **__: Any) -> None:
+    async def start_workflow(
+        self, *_: Any, start_signal: str, start_signal_args: list[Mapping[str, Any]], **__: Any
+    ) -> None:
         """Signal with start."""
         self.signals.append((start_signal, start_signal_args[0]))
 
