@@ -7,9 +7,12 @@ from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.routes import RouteList
-from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
+from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, pipeline_project
 from api.v4.representation.pipelines import PipelineResponse, brief
+from api.v4.representation.test_reports import KnownTestResponse, known_test
 from application.merge_requests.reports import Comparison, compared
+from application.pipelines.known_failures import KnownFailures, known_failures
+from application.services import Services
 from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
 from models.repositories.merge_requests import merge_requests
@@ -26,7 +29,7 @@ class CountsOfTests(TypedDict):
     new_failures: int
 
 
-class ComparedTestResponse(TypedDict):
+class ComparedTestResponse(KnownTestResponse):
     """A test case; `execution_time` in seconds."""
 
     status: str | None
@@ -108,21 +111,26 @@ async def get_reports(found: MergeRequestDep, services: ServicesDep) -> Compared
         "status": "finished" if head.status in COMPLETE else "running",
         "head_pipeline": brief(head, project.full_path, url),
         "base_pipeline": None if base is None else brief(base, path, url),
-        **_shown(comparison),
+        **_shown(comparison, await _known(services, found, comparison.tests)),
     }
 
 
-def _shown(comparison: Comparison) -> _Compared:
+async def _known(services: Services, found: MergeRequestAccess, tests: TestComparison) -> KnownFailures:
+    shown = [case for cases in (tests.new, tests.existing) for case in cases[:MAX_SHOWN]]
+    return await known_failures(services, found.project.row, ((case["suite"], case) for case in shown))
+
+
+def _shown(comparison: Comparison, known: KnownFailures) -> _Compared:
     coverage = comparison.coverage
     return {
-        "tests": _tests(comparison.tests),
+        "tests": _tests(comparison.tests, known),
         "coverage": {"base": coverage.base, "head": coverage.head, "change": coverage.change},
         "code_quality": _findings(comparison.code_quality),
         "security": {kind: _findings(found) for kind, found in comparison.security.items()},
     }
 
 
-def _tests(found: TestComparison) -> ComparedTestsResponse:
+def _tests(found: TestComparison, known: KnownFailures) -> ComparedTestsResponse:
     return {
         "summary": {
             "total": found.total,
@@ -130,13 +138,13 @@ def _tests(found: TestComparison) -> ComparedTestsResponse:
             "fixed": len(found.fixed),
             "new_failures": len(found.new),
         },
-        "new_failures": [_case(case) for case in found.new[:MAX_SHOWN]],
-        "fixed": [_case(case) for case in found.fixed[:MAX_SHOWN]],
-        "existing_failures": [_case(case) for case in found.existing[:MAX_SHOWN]],
+        "new_failures": [_case(case, known) for case in found.new[:MAX_SHOWN]],
+        "fixed": [_case(case, known) for case in found.fixed[:MAX_SHOWN]],
+        "existing_failures": [_case(case, known) for case in found.existing[:MAX_SHOWN]],
     }
 
 
-def _case(case: Mapping[str, Any]) -> ComparedTestResponse:
+def _case(case: Mapping[str, Any], known: KnownFailures) -> ComparedTestResponse:
     return {
         "status": case.get("status"),
         "name": case.get("name"),
@@ -145,6 +153,7 @@ def _case(case: Mapping[str, Any]) -> ComparedTestResponse:
         "execution_time": case.get("seconds", 0.0),
         "system_output": case.get("message") or None,
         "suite": case.get("suite"),
+        **known_test(known.of(case["suite"], case), known.base_branch),
     }
 
 
