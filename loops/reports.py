@@ -17,7 +17,7 @@ import structlog
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from loops.rounds import when_told
 from loops.unit_tests import keep
-from models.notifications import REPORTS, Notifications
+from models.notifications import REPORTS, Notifications, pipeline_topic
 from models.repositories.artifacts import reports, unit_tests
 from models.repositories.artifacts.reports import UnreadReportRow
 from models.session import Database
@@ -81,6 +81,7 @@ class ReportLoop:
             else:
                 known = {"job_id": row.job_id, "pipeline_id": row.pipeline_id, "kind": row.file_type}
                 await reports.put(connection, **known, **values)
+        await self._notifications.tell(pipeline_topic(row.pipeline_id))
         return True
 
     async def _read(self, row: UnreadReportRow) -> dict[str, Any]:

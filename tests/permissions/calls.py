@@ -104,6 +104,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/repository/blobs": {"sha": "{blob_id}"},
     "/api/v4/projects/{project}/statuses": {"sha": "main"},
     "/api/v4/projects/{project}/resource_groups": {"key": "live"},
+    "/api/v4/projects/{project}/figures": {"name": "build"},
     "/api/v4/projects/{project}/jobs/{job_id}/artifacts/{path}": {"path": "out/a.txt"},
     "/api/v4/projects/{project}/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/api/v4/projects/{project}/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
