@@ -13,7 +13,7 @@ from models.rows.projects import ProjectRow
 
 MAX_ASKED: Final = 1000
 """Failing tests of one report; where more fail, the history says nothing of the others."""
-_AT_ONCE: Final = 500
+_MAX_BATCH: Final = 500
 
 Entry = Mapping[str, Any]
 
@@ -55,9 +55,9 @@ async def known_failures(services: Services, project: ProjectRow, cases: Iterabl
     keys = list(dict.fromkeys(_key(job_name, case) for job_name, case in islice(failing, MAX_ASKED)))
     found: dict[str, KnownTest] = {}
     now = services.clock()
-    for start in range(0, len(keys), _AT_ONCE):
+    for start in range(0, len(keys), _MAX_BATCH):
         async with services.database.read() as connection:
-            found |= await unit_test_runs.known(connection, project.id, keys[start : start + _AT_ONCE], now)
+            found |= await unit_test_runs.known(connection, project.id, keys[start : start + _MAX_BATCH], now)
     return KnownFailures(found, project.default_branch)
 
 
