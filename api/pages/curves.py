@@ -12,8 +12,9 @@ from typing import Final
 from markupsafe import Markup
 
 _WIDTH, _HEIGHT = 720, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 12, 26
-"""Margins; all are in units of the picture, which is as wide as there is room."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 6, 6, 26, 26
+"""Margins, in units of the picture, which is as wide as there is room. What a level is called is above it, so that
+letters may be larger where the picture is small."""
 _DASHES: Final = ("", "7 4", "2 3")
 MAX_LINES: Final = len(_DASHES)
 
@@ -75,7 +76,7 @@ def _axes(frame: Frame) -> Iterator[Markup]:
     label = Markup('<text x="{:.0f}" y="{:.1f}" text-anchor="{}" fill="currentColor">{}</text>')
     for value, text in ((0.0, "0"), (frame.top / 2, frame.half_text), (frame.top, frame.top_text)):
         yield grid.format(_LEFT, _WIDTH - _RIGHT, y=frame.y(value))
-        yield label.format(_LEFT - 6, frame.y(value) + 4, "end", text)
+        yield label.format(_LEFT, frame.y(value) - 4, "start", text)
     yield label.format(_LEFT, _HEIGHT - 6, "start", frame.first.isoformat())
     yield label.format(_WIDTH - _RIGHT, _HEIGHT - 6, "end", frame.last.isoformat())
 

@@ -13,7 +13,7 @@ from api.v4.representation.test_reports import KnownTestResponse, known_test
 from application.merge_requests.reports import Comparison, compared
 from application.pipelines.known_failures import KnownFailures, known_failures
 from application.services import Services
-from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
+from domain.pipelines.report_comparison import MAX_SHOWN, CoverageComparison, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
 from models.repositories.merge_requests import merge_requests
 
@@ -77,18 +77,23 @@ class ComparedFindingsResponse(TypedDict):
 class _Compared(TypedDict):
     tests: ComparedTestsResponse
     coverage: ComparedCoverageResponse
+    job_coverage: ComparedCoverageResponse
     code_quality: ComparedFindingsResponse
     security: dict[str, ComparedFindingsResponse]
 
 
 class ComparedReportsResponse(TypedDict):
-    """What the reports of two pipelines say; without a pipeline only that."""
+    """What the reports of two pipelines say; without a pipeline only that.
+
+    `coverage` is that of coverage reports, `job_coverage` the average of the jobs that have the keyword `coverage`.
+    """
 
     status: str
     head_pipeline: PipelineResponse | None
     base_pipeline: PipelineResponse | None
     tests: NotRequired[ComparedTestsResponse]
     coverage: NotRequired[ComparedCoverageResponse]
+    job_coverage: NotRequired[ComparedCoverageResponse]
     code_quality: NotRequired[ComparedFindingsResponse]
     security: NotRequired[dict[str, ComparedFindingsResponse]]
 
@@ -121,13 +126,17 @@ async def _known(services: Services, found: MergeRequestAccess, tests: TestCompa
 
 
 def _shown(comparison: Comparison, known: KnownFailures) -> _Compared:
-    coverage = comparison.coverage
     return {
         "tests": _tests(comparison.tests, known),
-        "coverage": {"base": coverage.base, "head": coverage.head, "change": coverage.change},
+        "coverage": _covered(comparison.coverage),
+        "job_coverage": _covered(comparison.job_coverage),
         "code_quality": _findings(comparison.code_quality),
         "security": {kind: _findings(found) for kind, found in comparison.security.items()},
     }
+
+
+def _covered(found: CoverageComparison) -> ComparedCoverageResponse:
+    return {"base": found.base, "head": found.head, "change": found.change}
 
 
 def _tests(found: TestComparison, known: KnownFailures) -> ComparedTestsResponse:

@@ -22,9 +22,9 @@ def points(*values: float) -> list[Point]:
 def test_points_are_where_their_days_and_values_are() -> None:
     edges = [Point(FIRST, 0.0, "0"), Point(LAST, 100.0, "100"), Point(LAST + timedelta(days=9), 250.0, "beyond")]
     picture = drawn("a", "t", "d", FRAME, [Line("l", edges)])
-    assert re.findall(r'points="([^"]*)"', picture) == ["64.0,174.0 708.0,12.0 708.0,12.0"]
-    assert FRAME.y(50.0) == pytest.approx((174 + 12) / 2)
-    assert Frame(FIRST, FIRST, 0.0, "", "").x(FIRST) == 64
+    assert re.findall(r'points="([^"]*)"', picture) == ["6.0,174.0 714.0,26.0 714.0,26.0"]
+    assert FRAME.y(50.0) == pytest.approx((174 + 26) / 2)
+    assert Frame(FIRST, FIRST, 0.0, "", "").x(FIRST) == 6
     assert Frame(FIRST, FIRST, 0.0, "", "").y(5.0) == 174
 
 

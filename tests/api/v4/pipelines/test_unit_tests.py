@@ -63,7 +63,7 @@ async def test_another_branch_fails_for_itself(site: Site) -> None:
     assert case["unit_test_id"] is not None
 
 
-async def test_a_merge_request_tells_which_failures_its_target_knows(site: Site) -> None:
+async def test_a_merge_request_tells_which_failures_its_target_knows_and_how_coverage_changes(site: Site) -> None:
     here = Merging(site)
     await here.begin(CONFIG)
     await here.commit("main", {"a": "1"})
@@ -75,7 +75,13 @@ async def test_a_merge_request_tells_which_failures_its_target_knows(site: Site)
     await site.world.settle(old["id"])
     new = (await here.feature("feature"))["head_pipeline"]["id"]
     await hand_in(here, new, junit=junit(a=False, b=False))
-    tests = (await here.good("GET", "merge_requests/1/reports"))["tests"]
+    async with site.services.database.write() as connection:
+        for pipeline_id, percent in ((old["id"], 80.0), (new, 82.5)):
+            of = job_table.c.pipeline_id == pipeline_id
+            await connection.execute(job_table.update().where(of).values(coverage=percent))
+    compared = await here.good("GET", "merge_requests/1/reports")
+    assert compared["job_coverage"] == {"base": 80.0, "head": 82.5, "change": 2.5}
+    tests = compared["tests"]
     (existing,), (fresh,) = tests["existing_failures"], tests["new_failures"]
     assert (existing["name"], existing["recent_failures"]) == ("a", {"count": 1, "base_branch": "main"})
     assert (fresh["name"], fresh["recent_failures"]) == ("b", None)
