@@ -9,6 +9,7 @@ import pytest
 
 from loops import unit_tests as keeping
 from loops.unit_tests import keep
+from models.notifications import pipeline_topic
 from models.repositories.artifacts import artifacts, reports, unit_tests
 from models.repositories.artifacts.reports import UnreadReportRow
 from models.repositories.artifacts.unit_tests import run, unit_test
@@ -58,6 +59,13 @@ async def test_a_test_that_fails_and_passes_on_one_commit_is_flaky(reading: Read
     await hand_in(reading, again, report(a=False, b=False, c=True))
     await reading.loop().parse()
     assert await marks(world) == {"a": "same_commit", "b": "", "c": ""}
+
+
+async def test_whoever_looks_at_the_pipeline_is_told_when_its_tests_are_there(reading: Reading) -> None:
+    await hand_in(reading, reading.job_id, report(a=True))
+    waiter = reading.notifications.subscribe(pipeline_topic(await _pipeline_of(reading)))
+    await reading.loop().parse()
+    assert waiter.done()
 
 
 async def test_where_very_many_tests_fail_none_is_suspected(reading: Reading) -> None:

@@ -81,6 +81,11 @@ async def test_a_report_is_kept_once_however_often_it_is_written(world: World) -
     assert (row.suite, row.classname, row.name, row.failed_at) == ("unit", "c", "a", NOW)
 
 
+async def test_of_a_job_that_is_gone_nothing_is_kept(world: World) -> None:
+    assert await tell(world, 987654, a="failed") == []
+    assert await world.rows(unit_test) == []
+
+
 async def test_the_last_hundred_runs_of_a_test_are_kept(world: World) -> None:
     (first,) = await jobs_of(world, 1)
     later = await copies_of(world, first, KEPT_RUNS + 40)

@@ -51,17 +51,24 @@ _SLACK: Final = 20
 _INSERT: Final[Mapping[str, Callable[..., Any]]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 _NAMES: Final = tuple(field.name for field in fields(UnitResult))
 
-IS_ON_DEFAULT: Final = and_(
+_IS_ON_DEFAULT: Final = and_(
     pipeline.c.ref == project.c.default_branch, ~pipeline.c.tag, pipeline.c.merge_request_id.is_(None)
 )
-"""Of a pipeline, joined with its project; those for merge requests have the name of a branch, too."""
-
 _ORIGIN: Final = (
-    select(job.c.name, IS_ON_DEFAULT.label("on_default"))
+    select(job.c.name, _IS_ON_DEFAULT.label("on_default"))
     .join(pipeline, pipeline.c.id == job.c.pipeline_id)
     .join(project, project.c.id == job.c.project_id)
     .where(job.c.id == bindparam("b_job"))
 )
+_HOLD: Final = select(job.c.id).where(job.c.id == bindparam("b_job")).with_for_update(read=True, key_share=True)
+"""Jobs come first, as everybody locks: whoever removes a project has them, and then takes its tests."""
+_IN_ORDER: Final = (
+    select(unit_test.c.id)
+    .where(unit_test.c.id.in_(bindparam("b_tests", expanding=True)))
+    .order_by(unit_test.c.project_id, unit_test.c.key)
+    .with_for_update(key_share=True)
+)
+"""Tests by key, as results are written."""
 _FORGET_UNREAD: Final = delete(run).where(
     run.c.job_id == bindparam("b_job"), ~exists().where(test_report.c.job_id == bindparam("b_job"))
 )
@@ -111,7 +118,7 @@ async def put(
 ) -> Sequence[NotedTest]:
     """Keep some results of a report, ordered by key, each key once; the tests of which more is to be done.
 
-    These have too many runs, are marked as flaky, or have failed within `recent`.
+    These have too many runs, are marked as flaky, or have failed within `recent`. A job that is gone keeps nothing.
     """
     dialect = connection.dialect.name
     values = {
@@ -124,6 +131,8 @@ async def put(
         "b_many": of.among_many,
         "b_recent": of.ran_at - recent,
     }
+    if (await connection.execute(_HOLD, {"b_job": of.job_id})).first() is None:
+        return []
     await connection.execute(_tests(dialect), values)
     await connection.execute(_runs(dialect), values)
     return all_of(NotedTest, await connection.execute(_noted(dialect), values))
@@ -217,6 +226,7 @@ def _noted(dialect: str) -> Select[Any]:
 
 async def trim(connection: AsyncConnection, test_ids: Collection[int]) -> None:
     """Forget all but the last runs of some tests."""
+    await connection.execute(_IN_ORDER, {"b_tests": padded(test_ids)})
     place = func.row_number().over(partition_by=run.c.test_id, order_by=run.c.job_id.desc())
     ranked = select(run.c.test_id, run.c.job_id, place.label("place")).where(run.c.test_id.in_(padded(test_ids)))
     old = ranked.subquery("ranked")
@@ -228,6 +238,7 @@ async def trim(connection: AsyncConnection, test_ids: Collection[int]) -> None:
 
 async def mark(connection: AsyncConnection, marks: Mapping[int, str]) -> None:
     """Note why tests are flaky, by their ids; empty for one that is not."""
+    await connection.execute(_IN_ORDER, {"b_tests": padded(marks)})
     for why in sorted({*marks.values()}):
         which = [test_id for test_id, its in sorted(marks.items()) if its == why]
         await connection.execute(update(unit_test).where(unit_test.c.id.in_(padded(which))).values(flaky=why))
