@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, text
 
 from domain.errors import NotFound
 from domain.pipelines.flakiness import RECENT
@@ -79,6 +79,21 @@ async def test_a_report_is_kept_once_however_often_it_is_written(world: World) -
     assert [(one.job_id, one.status) for one in runs["b"]] == [(first, "failed")]
     assert (runs["b"][0].job_name, runs["b"][0].ref, runs["b"][0].sha) == ("unit", "main", "c0ffee")
     assert (row.suite, row.classname, row.name, row.failed_at) == ("unit", "c", "a", NOW)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_report_reads_its_own_tests_only(world: World) -> None:
+    """On PostgreSQL, which counts what a transaction reads; on SQLite `tests/loops` has the processor time."""
+    first, second = await jobs_of(world, 2)
+    known: Any = {f"t{number}": "failed" for number in range(5_000)}
+    await tell(world, first, **known)
+    few = results_of("unit", cases(t1="failed", t2="success", new="success"))
+    read = "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'unit_test'"
+    async with world.database.write() as connection:
+        before = (await connection.execute(text(read))).scalar_one()
+        await unit_tests.put(connection, Report(world.project_id, second, NOW, True, False), few, RECENT)
+        after = (await connection.execute(text(read))).scalar_one()
+    assert 0 < after - before < 50
 
 
 async def test_of_a_job_that_is_gone_nothing_is_kept(world: World) -> None:

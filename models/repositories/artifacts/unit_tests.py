@@ -15,7 +15,6 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     Float,
-    Select,
     String,
     and_,
     bindparam,
@@ -24,7 +23,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    or_,
     select,
     tuple_,
     update,
@@ -107,6 +105,10 @@ class NotedTest:
         """Whether it has more runs than are kept."""
         return self.untrimmed >= _SLACK
 
+    def has_failed_after(self, moment: datetime) -> bool:
+        """Whether it has failed since then."""
+        return self.failed_at is not None and self.failed_at > moment
+
 
 async def origin_of(connection: AsyncConnection, job_id: int) -> Origin | None:
     """The job of a report; None if it is gone."""
@@ -129,13 +131,13 @@ async def put(
         "b_day": of.ran_at.replace(hour=0, minute=0, second=0, microsecond=0),
         "b_default": of.on_default,
         "b_many": of.among_many,
-        "b_recent": of.ran_at - recent,
     }
     if (await connection.execute(_HOLD, {"b_job": of.job_id})).first() is None:
         return []
-    await connection.execute(_tests(dialect), values)
+    written = all_of(NotedTest, await connection.execute(_tests(dialect), values))
     await connection.execute(_runs(dialect), values)
-    return all_of(NotedTest, await connection.execute(_noted(dialect), values))
+    since = of.ran_at - recent
+    return [test for test in written if test.is_to_be_trimmed or test.flaky or test.has_failed_after(since)]
 
 
 def _bound(dialect: str, results: Sequence[UnitResult]) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def _tests(dialect: str) -> Executable:
     }
     statement = _inserted(dialect, unit_test, written, sent["key"].is_not(None))
     new = statement.excluded
-    changed: Executable = statement.on_conflict_do_update(
+    changed = statement.on_conflict_do_update(
         index_elements=["project_id", "key"],
         set_={
             "file": new.file,
@@ -180,7 +182,8 @@ def _tests(dialect: str) -> Executable:
             "untrimmed": unit_test.c.untrimmed + 1,
         },
     )
-    return changed
+    returned: Executable = changed.returning(*(unit_test.c[field.name] for field in fields(NotedTest)))
+    return returned
 
 
 @cache
@@ -208,20 +211,6 @@ def _inserted(dialect: str, table: Any, written: Mapping[str, Any], which: Colum
     """SQLite wants a condition where a conflict follows what is selected."""
     columns = [value if isinstance(value, ColumnElement) else bindparam(None, value) for value in written.values()]
     return _INSERT[dialect](table).from_select(list(written), select(*columns).where(which), include_defaults=False)
-
-
-@cache
-def _noted(dialect: str) -> Select[Any]:
-    named = [getattr(unit_test.c, field.name) for field in fields(NotedTest)]
-    return select(*named).where(
-        unit_test.c.project_id == bindparam("b_project"),
-        unit_test.c.key.in_(select(_sent(dialect)["key"])),
-        or_(
-            unit_test.c.untrimmed >= _SLACK,
-            unit_test.c.failed_at > bindparam("b_recent", type_=Moment),
-            unit_test.c.flaky != "",
-        ),
-    )
 
 
 async def trim(connection: AsyncConnection, test_ids: Collection[int]) -> None:
