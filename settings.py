@@ -147,6 +147,8 @@ class Retention(_FromEnvironment):
     deliveries_kept: float = Field(default=90 * 86400.0, ge=0)
     """What other forges and upstream projects told and was done. A call of a forge that comes again does nothing for so
     long, whoever kept a copy of it."""
+    tests_kept: float = Field(default=90 * 86400.0, ge=0)
+    """Tests that no report names any more, with their last runs."""
     silent_managers_kept: float = Field(default=30 * 86400.0, ge=0)
     """Processes of runners that have not called."""
 

@@ -16,8 +16,9 @@ import structlog
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from loops.rounds import when_told
-from models.notifications import REPORTS, Notifications
-from models.repositories.artifacts import reports
+from loops.unit_tests import keep
+from models.notifications import REPORTS, Notifications, pipeline_topic
+from models.repositories.artifacts import reports, unit_tests
 from models.repositories.artifacts.reports import UnreadReportRow
 from models.session import Database
 from storage.objects import ObjectStore
@@ -27,6 +28,8 @@ from storage.reports.parsers import JUNIT, PARSERS
 
 BATCH = 50
 IDLE = 10.0
+_WATCHERS: Final = 1_000
+"""Of a pipeline: so many are told that a report is there."""
 _THREAD: Final = ThreadPoolExecutor(1, thread_name_prefix="reports")
 """Of its own: the largest report takes seconds."""
 
@@ -69,14 +72,18 @@ class ReportLoop:
         values = await self._read(row)
         if values.get("error"):
             log.warning("a report cannot be read", job=row.job_id, kind=row.file_type, error=values["error"])
+        if values.get("cases"):
+            await keep(self._database, row, values["cases"])
         async with self._database.write() as connection:
             if not await reports.parsed(connection, row.id):
+                await unit_tests.forget_unread(connection, row.job_id)
                 return False
             if row.file_type == JUNIT:
                 await reports.put_tests(connection, job_id=row.job_id, pipeline_id=row.pipeline_id, **values)
             else:
                 known = {"job_id": row.job_id, "pipeline_id": row.pipeline_id, "kind": row.file_type}
                 await reports.put(connection, **known, **values)
+        await self._notifications.notify(pipeline_topic(row.pipeline_id), count=_WATCHERS)
         return True
 
     async def _read(self, row: UnreadReportRow) -> dict[str, Any]:

@@ -23,10 +23,13 @@ from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import downstream_of, upstream_elsewhere, visible
 from auth.permissions import LEVEL_FOR, Action
 from domain.messages import Operation
+from domain.pipelines.coverage import average
 from domain.pipelines.operations import CANCELABLE
 from domain.pipelines.status import Status
 from models.notifications import pipeline_topic
 from models.repositories.accounts import accounts
+from models.repositories.artifacts import reports
+from models.repositories.logs import coverage
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs, pipelines
 from models.repositories.projects import relations
@@ -46,6 +49,14 @@ class Column:
     name: str
     status: str
     jobs: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How many tests the reports of a pipeline name, and how many of them fail."""
+
+    total: int
+    failing: int
 
 
 def may_cancel(project: ProjectAccess) -> bool:
@@ -110,6 +121,8 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         user = await accounts.get(connection, row.user_id)
         latest = [job for job in attempts if not job.retried]
         standing = await wait_reasons.of_jobs(connection, latest, services.clock(), services.settings.times)
+        suites = await reports.tests_of(connection, pipeline_id, cases=False)
+        covered = average(await coverage.of_pipeline(connection, pipeline_id))
     downstream = await downstream_of(services, project.caller, latest)
     upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
     states = {Status(job.status) for job in latest}
@@ -123,6 +136,8 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         pipeline=row,
         user=user,
         columns=columns,
+        tests=Tests(sum(suite.total for suite in suites), sum(suite.failed + suite.errored for suite in suites)),
+        coverage=covered,
         standing=standing,
         downstream=downstream,
         upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),

@@ -7,6 +7,7 @@ from api.pages import (
     api_document,
     assets,
     badges,
+    charts,
     groups,
     home,
     job_log,
@@ -18,6 +19,7 @@ from api.pages import (
     profile,
     release_files,
     sign_in,
+    unit_tests,
     visits,
 )
 from api.routes import RouteList
@@ -38,6 +40,8 @@ for part in (
     home,
     groups,
     new_pipeline,
+    charts,
+    unit_tests,
     pipelines,
     jobs,
     merge_requests,

@@ -93,6 +93,8 @@ Tags | PART | P/repository/tags | signatures
 Templates | PART | /templates P/templates | any but those of CI/CD configurations
 Users | PART | /user /users | changing emails and status, following, preferences, removal
 Validate `.gitlab-ci.yml` | PART | P/ci/lint | without a project, which GitLab has removed too
+Figures over time | OWN | P/figures | success rates and durations of jobs, and coverage, by day
+Flaky tests and histories of tests | OWN | P/flaky_tests P/unit_tests | the last 100 runs of each test
 OpenAPI document | OWN | /openapi.json | GitLab's is a file; this one is made of the routes
 Pods | OWN | /pod | how a pod is: its runners, the tag sets that they take, its queue
 Pull requests and pushes of other forges | OWN | P/incoming_hooks | their webhooks start pipelines
@@ -114,7 +116,7 @@ Custom attributes | NOT | P/custom_attributes G/custom_attributes /users/:id/cus
 Dependencies | NOT | P/dependencies /pipelines/:id/dependency_list_exports /security | \
 reports are artifacts, not evaluated
 Deploy keys | NOT | P/deploy_keys /deploy_keys /users/:id/project_deploy_keys | there is no SSH; use access tokens
-DORA and analytics | NOT | P/dora G/dora P/analytics /analytics | nothing is evaluated over many pipelines
+DORA and analytics | NOT | P/dora G/dora P/analytics /analytics | use `/projects/:id/figures`
 Emoji | NOT | P/merge_requests/:iid/award_emoji | there are no reactions
 Epics | NOT | G/epics G/epic_boards | planning is no part of CI
 Error tracking | NOT | P/error_tracking | errors of your programs go elsewhere

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests.context import MergeContext
 from application.services import Services
+from domain.pipelines.coverage import average
 from domain.pipelines.report_comparison import (
     CoverageComparison,
     FindingComparison,
@@ -19,6 +20,7 @@ from domain.pipelines.report_comparison import (
 )
 from git.reading.history import HistoryQuery, commits
 from models.repositories.artifacts import reports
+from models.repositories.logs import coverage
 from models.repositories.merge_requests import merge_requests
 from models.rows.pipelines import PipelineRow
 from storage.reports.parsers import CODE_QUALITY, COVERAGE, SCANNERS
@@ -29,12 +31,16 @@ MAX_BACK: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that the reports of two pipelines say; `base` is None when there is none to compare with."""
+    """Everything that the reports of two pipelines say; `base` is None when there is none to compare with.
+
+    `coverage` is that of reports, `job_coverage` what jobs with the keyword `coverage` have told, on average.
+    """
 
     base: PipelineRow | None
     head: PipelineRow
     tests: TestComparison
     coverage: CoverageComparison
+    job_coverage: CoverageComparison
     code_quality: FindingComparison
     security: Mapping[str, FindingComparison]
 
@@ -49,6 +55,7 @@ async def compared(services: Services, here: MergeContext, head: PipelineRow) ->
         head,
         compare_tests(old.cases, new.cases),
         compare_coverage(old.coverage, new.coverage),
+        CoverageComparison(_percent(old.told), _percent(new.told)),
         compare_findings(old.findings.get(CODE_QUALITY, ()), new.findings.get(CODE_QUALITY, ())),
         {
             kind: compare_findings(old.findings.get(kind, ()), new.findings.get(kind, ()))
@@ -72,10 +79,16 @@ async def _base(services: Services, here: MergeContext, head: PipelineRow) -> Pi
     return nearest(shas, rows, lambda row: row.sha)
 
 
+def _percent(told: Sequence[float]) -> float | None:
+    mean = average(told)
+    return None if mean is None else float(mean)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reports:
     cases: Sequence[Mapping[str, Any]] = ()
     coverage: Sequence[Mapping[str, Any]] = ()
+    told: Sequence[float] = ()
     findings: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
@@ -91,5 +104,6 @@ async def _of(connection: AsyncConnection, pipeline: PipelineRow | None) -> _Rep
     return _Reports(
         cases=[{**case, "suite": row.name} for row in tests for case in row.cases],
         coverage=[row.summary for row in summaries if row.kind in COVERAGE and not row.error],
+        told=await coverage.of_pipeline(connection, pipeline.id),
         findings=found,
     )

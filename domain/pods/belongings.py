@@ -146,6 +146,8 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "trace": Carried(_JOB),
     "trace_chunk": Carried(_JOB),
     "train_car": Carried(_PROJECT),
+    "unit_test": Carried(_PROJECT),
+    "unit_test_run": Carried(_JOB),
     "used_ticket": Stays("tickets that were shown to the pod"),
     "visit": Stays("where people of the pod went"),
 }

@@ -9,6 +9,11 @@ from sqlmodel import Field, SQLModel
 from models.columns import BIG, COUNTING, DOCUMENT, document, key, moment, number, reference, reference_anywhere
 
 
+def _only(which: str) -> dict[str, Any]:
+    """Of an index: it has only the rows for which this holds."""
+    return {"sqlite_where": text(which), "postgresql_where": text(which)}
+
+
 def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:
     """Indices of columns that few jobs have; `after` are further columns of each."""
     given = {column: text(f"{column} IS NOT NULL") for column in columns}
@@ -122,6 +127,8 @@ class Job(SQLModel, table=True):
         *_where_given("downstream_id", "environment_id"),
         *_where_given("resource_group_id", after=("status",)),
         *_where_given("runner_id", after=("id",)),
+        Index("job_of_project_by_end", "project_id", "finished_at", **_only("finished_at IS NOT NULL")),
+        Index("job_with_coverage", "pipeline_id", **_only("coverage IS NOT NULL")),
         COUNTING,
     )
 

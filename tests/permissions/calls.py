@@ -271,6 +271,7 @@ QUERIES: Final[Mapping[str, str]] = {
     "GET /api/v4/projects/{project}/search": "scope=users&search=x",
     "GET /api/v4/projects/{project}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
     "GET /api/v4/groups/{group}/badges/render": "link_url=https://a.example/b&image_url=https://a.example/b",
+    "GET /api/v4/projects/{project}/figures/days": "name=build",
     "GET /api/v4/keys": "fingerprint=SHA256:none",
     "GET /api/v4/projects/{project}/repository/compare": "from=main&to=fix",
     "GET /api/v4/projects/{project}/repository/files/{file_path}": "ref=main",

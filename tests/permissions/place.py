@@ -5,6 +5,7 @@ Each call starts from the same state: the database and the repositories are put 
 
 import asyncio
 import base64
+import gzip
 import os
 import shutil
 import sqlite3
@@ -19,6 +20,7 @@ import httpx
 import orjson
 
 from application.pushes.push import finish_abandoned
+from loops.reports import ReportLoop
 from models.repositories.accounts import members
 from models.repositories.namespaces import namespaces
 from settings import RateLimits, TimeLimits
@@ -31,7 +33,7 @@ ROLES: Final[Mapping[str, int]] = {"guest": 10, "reporter": 20, "developer": 30,
 EVERYBODY: Final = ("anonymous", *ROLES, "admin")
 
 CONFIG: Final = """
-build: {stage: build, script: make, artifacts: {paths: [out]}}
+build: {stage: build, script: make, artifacts: {paths: [out], reports: {junit: j.xml}}}
 deploy:
   stage: deploy
   script: make
@@ -319,6 +321,11 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
     await world.settle(pipeline["id"])
     build = await world.job()
     assert (await world.upload(build, archive({"out/a.txt": "1"}), artifact_format="zip")).status_code == 201
+    report = gzip.compress(b'<testsuite><testcase name="adds"><failure/></testcase></testsuite>')
+    handed_in = await world.upload(build, report, artifact_type="junit", artifact_format="gzip")
+    assert handed_in.status_code == 201, handed_in.text
+    await ReportLoop(site.services.database, site.services.store, site.services.notifications).parse()
+    tests = (await client.get(f"{base}/pipelines/{pipeline['id']}/test_report")).json()
     await world.patch(build, 0, b"hello\n")
     await world.put(build, "success", b"hello\n")
     await world.settle(pipeline["id"])
@@ -334,8 +341,8 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
     stopped = (await client.post(f"{base}/environments", json={"name": "old"})).json()
     await client.post(f"{base}/environments/{stopped['id']}/stop")
     (deployment,) = (await client.get(f"{base}/deployments")).json()
-    report = {"environment": "trial", "sha": "main", "ref": "main", "tag": False, "status": "failed"}
-    reported = await client.post(f"{base}/deployments", json=report)
+    outside = {"environment": "trial", "sha": "main", "ref": "main", "tag": False, "status": "failed"}
+    reported = await client.post(f"{base}/deployments", json=outside)
     assert reported.status_code == 201, reported.text
     settings = {"merge_pipelines_enabled": True, "merge_trains_enabled": True}
     assert (await client.put(base, json=settings)).status_code == 200
@@ -364,6 +371,7 @@ async def _engine_objects(site: Site, client: httpx.AsyncClient, project: dict[s
         "pipeline_id": pipeline["id"],
         "job_id": jobs["build"],
         "manual_id": jobs["stop"],
+        "unit_test_id": tests["test_suites"][0]["test_cases"][0]["unit_test_id"],
         "environment_id": environment["id"],
         "stopped_id": stopped["id"],
         "deployment_id": deployment["id"],

@@ -7,10 +7,13 @@ from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
 from api.routes import RouteList
-from api.v4.merge_requests.access import MergeRequestDep, pipeline_project
+from api.v4.merge_requests.access import MergeRequestAccess, MergeRequestDep, pipeline_project
 from api.v4.representation.pipelines import PipelineResponse, brief
+from api.v4.representation.test_reports import KnownTestResponse, known_test
 from application.merge_requests.reports import Comparison, compared
-from domain.pipelines.report_comparison import MAX_SHOWN, FindingComparison, TestComparison
+from application.pipelines.known_failures import KnownFailures, known_failures
+from application.services import Services
+from domain.pipelines.report_comparison import MAX_SHOWN, CoverageComparison, FindingComparison, TestComparison
 from domain.pipelines.status import COMPLETE
 from models.repositories.merge_requests import merge_requests
 
@@ -26,7 +29,7 @@ class CountsOfTests(TypedDict):
     new_failures: int
 
 
-class ComparedTestResponse(TypedDict):
+class ComparedTestResponse(KnownTestResponse):
     """A test case; `execution_time` in seconds."""
 
     status: str | None
@@ -74,18 +77,23 @@ class ComparedFindingsResponse(TypedDict):
 class _Compared(TypedDict):
     tests: ComparedTestsResponse
     coverage: ComparedCoverageResponse
+    job_coverage: ComparedCoverageResponse
     code_quality: ComparedFindingsResponse
     security: dict[str, ComparedFindingsResponse]
 
 
 class ComparedReportsResponse(TypedDict):
-    """What the reports of two pipelines say; without a pipeline only that."""
+    """What the reports of two pipelines say; without a pipeline only that.
+
+    `coverage` is that of coverage reports, `job_coverage` the average of the jobs that have the keyword `coverage`.
+    """
 
     status: str
     head_pipeline: PipelineResponse | None
     base_pipeline: PipelineResponse | None
     tests: NotRequired[ComparedTestsResponse]
     coverage: NotRequired[ComparedCoverageResponse]
+    job_coverage: NotRequired[ComparedCoverageResponse]
     code_quality: NotRequired[ComparedFindingsResponse]
     security: NotRequired[dict[str, ComparedFindingsResponse]]
 
@@ -108,21 +116,30 @@ async def get_reports(found: MergeRequestDep, services: ServicesDep) -> Compared
         "status": "finished" if head.status in COMPLETE else "running",
         "head_pipeline": brief(head, project.full_path, url),
         "base_pipeline": None if base is None else brief(base, path, url),
-        **_shown(comparison),
+        **_shown(comparison, await _known(services, found, comparison.tests)),
     }
 
 
-def _shown(comparison: Comparison) -> _Compared:
-    coverage = comparison.coverage
+async def _known(services: Services, found: MergeRequestAccess, tests: TestComparison) -> KnownFailures:
+    shown = [case for cases in (tests.new, tests.existing) for case in cases[:MAX_SHOWN]]
+    return await known_failures(services, found.project.row, ((case["suite"], case) for case in shown))
+
+
+def _shown(comparison: Comparison, known: KnownFailures) -> _Compared:
     return {
-        "tests": _tests(comparison.tests),
-        "coverage": {"base": coverage.base, "head": coverage.head, "change": coverage.change},
+        "tests": _tests(comparison.tests, known),
+        "coverage": _covered(comparison.coverage),
+        "job_coverage": _covered(comparison.job_coverage),
         "code_quality": _findings(comparison.code_quality),
         "security": {kind: _findings(found) for kind, found in comparison.security.items()},
     }
 
 
-def _tests(found: TestComparison) -> ComparedTestsResponse:
+def _covered(found: CoverageComparison) -> ComparedCoverageResponse:
+    return {"base": found.base, "head": found.head, "change": found.change}
+
+
+def _tests(found: TestComparison, known: KnownFailures) -> ComparedTestsResponse:
     return {
         "summary": {
             "total": found.total,
@@ -130,13 +147,13 @@ def _tests(found: TestComparison) -> ComparedTestsResponse:
             "fixed": len(found.fixed),
             "new_failures": len(found.new),
         },
-        "new_failures": [_case(case) for case in found.new[:MAX_SHOWN]],
-        "fixed": [_case(case) for case in found.fixed[:MAX_SHOWN]],
-        "existing_failures": [_case(case) for case in found.existing[:MAX_SHOWN]],
+        "new_failures": [_case(case, known) for case in found.new[:MAX_SHOWN]],
+        "fixed": [_case(case, known) for case in found.fixed[:MAX_SHOWN]],
+        "existing_failures": [_case(case, known) for case in found.existing[:MAX_SHOWN]],
     }
 
 
-def _case(case: Mapping[str, Any]) -> ComparedTestResponse:
+def _case(case: Mapping[str, Any], known: KnownFailures) -> ComparedTestResponse:
     return {
         "status": case.get("status"),
         "name": case.get("name"),
@@ -145,6 +162,7 @@ def _case(case: Mapping[str, Any]) -> ComparedTestResponse:
         "execution_time": case.get("seconds", 0.0),
         "system_output": case.get("message") or None,
         "suite": case.get("suite"),
+        **known_test(known.of(case["suite"], case), known.base_branch),
     }
 
 

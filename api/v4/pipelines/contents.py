@@ -21,6 +21,7 @@ from api.v4.representation.test_reports import (
     test_report_summary,
 )
 from application.bridges.downstream_pipelines import downstream_of
+from application.pipelines.known_failures import cases_of, known_failures
 from models.repositories.artifacts import reports
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs
@@ -60,9 +61,10 @@ async def list_bridges(found: PipelineDep, services: ServicesDep, paging: Paging
 
 @router.get("/test_report")
 async def get_test_report(found: PipelineDep, services: ServicesDep) -> TestReportResponse:
-    """What the JUnit reports of the latest attempts say."""
+    """What the JUnit reports of the latest attempts say, and of tests that fail how often they did so lately."""
     async with services.database.read() as connection:
-        return test_report(await reports.tests_of(connection, found.row.id, cases=True))
+        rows = await reports.tests_of(connection, found.row.id, cases=True)
+    return test_report(rows, await known_failures(services, found.project.row, cases_of(rows)))
 
 
 @router.get("/test_report_summary")

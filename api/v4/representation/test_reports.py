@@ -5,6 +5,9 @@ from typing import Any, Protocol
 
 from typing_extensions import TypedDict
 
+from application.pipelines.known_failures import KnownFailures
+from models.repositories.artifacts.unit_test_runs import KnownTest
+
 
 class _SuitePart(TypedDict):
     name: str
@@ -17,7 +20,25 @@ class _SuitePart(TypedDict):
     suite_error: str | None
 
 
-class TestCaseResponse(TypedDict):
+class RecentFailuresResponse(TypedDict):
+    """How many jobs of the default branch failed by a test in the last 14 days."""
+
+    count: int
+    base_branch: str
+
+
+class KnownTestResponse(TypedDict):
+    """What is known of a test that fails, by its history; `unit_test_id` and `flaky` are our own.
+
+    `flaky` says why it counts as flaky: `same_commit` or `alternates`.
+    """
+
+    recent_failures: RecentFailuresResponse | None
+    unit_test_id: int | None
+    flaky: str | None
+
+
+class TestCaseResponse(KnownTestResponse):
     """A test."""
 
     status: str | None
@@ -27,7 +48,6 @@ class TestCaseResponse(TypedDict):
     execution_time: float
     system_output: str | None
     stack_trace: str | None
-    recent_failures: dict[str, Any] | None
 
 
 class TestSuiteResponse(_SuitePart):
@@ -124,10 +144,10 @@ class Tests(CountedTests, Protocol):
         """Each test."""
 
 
-def test_report(rows: Sequence[Tests]) -> TestReportResponse:
-    """The report of a pipeline."""
+def test_report(rows: Sequence[Tests], known: KnownFailures) -> TestReportResponse:
+    """The report of a pipeline, with what is known of those of its tests that fail."""
     suites: list[TestSuiteResponse] = [
-        {**_suite(row), "test_cases": [_case(case) for case in row.cases]} for row in rows
+        {**_suite(row), "test_cases": [_case(row.name, case, known) for case in row.cases]} for row in rows
     ]
     return {**_totals(suites), "test_suites": suites}
 
@@ -174,7 +194,7 @@ def _suite(row: CountedTests) -> _SuitePart:
     }
 
 
-def _case(case: Mapping[str, Any]) -> TestCaseResponse:
+def _case(job_name: str, case: Mapping[str, Any], known: KnownFailures) -> TestCaseResponse:
     return {
         "status": case.get("status"),
         "name": case.get("name"),
@@ -183,5 +203,15 @@ def _case(case: Mapping[str, Any]) -> TestCaseResponse:
         "execution_time": case.get("seconds", 0.0),
         "system_output": case.get("message") or None,
         "stack_trace": None,
-        "recent_failures": None,
+        **known_test(known.of(job_name, case), known.base_branch),
+    }
+
+
+def known_test(found: KnownTest | None, base_branch: str) -> KnownTestResponse:
+    """What is known of a test; nothing of one that does not fail."""
+    failures = 0 if found is None else found.recent_failures
+    return {
+        "recent_failures": {"count": failures, "base_branch": base_branch} if failures else None,
+        "unit_test_id": None if found is None else found.id,
+        "flaky": (found.flaky or None) if found is not None else None,
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal, overload
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
@@ -11,11 +12,13 @@ from models.columns import table_of
 from models.repositories.pipelines.job_rows import job
 from models.tables.artifacts import Artifact, TestReport
 from models.tables.reports import Report
+from models.tables.unit_tests import UnitTestRun
 from models.typed_rows import all_of
 
 artifact = table_of(Artifact)
 report = table_of(Report)
 test_report = table_of(TestReport)
+test_run = table_of(UnitTestRun)
 
 DOTENV: Final = "dotenv"
 """Kind of the report that holds variables for other jobs."""
@@ -34,6 +37,7 @@ _TO_PARSE: Final = (
         artifact.c.object_key,
         artifact.c.sha256,
         artifact.c.size,
+        artifact.c.created_at,
         job.c.pipeline_id,
     )
     .join(job, job.c.id == artifact.c.job_id)
@@ -76,6 +80,7 @@ class UnreadReportRow:
     object_key: str
     sha256: str
     size: int
+    created_at: datetime
     pipeline_id: int
 
 
@@ -185,5 +190,5 @@ async def variables_of(connection: AsyncConnection, job_id: int) -> Sequence[Map
 
 async def remove(connection: AsyncConnection, job_id: int) -> None:
     """Forget all that the reports of a job said."""
-    for table in (report, test_report):
+    for table in (report, test_report, test_run):
         await connection.execute(delete(table).where(table.c.job_id == job_id))

@@ -20,6 +20,7 @@ from models.tables.pipelines import Job, Pipeline
 from models.tables.runners import RunnerManager
 from models.tables.schedules import ScheduleTick
 from models.tables.subscriptions import SubscribedRun
+from models.tables.unit_tests import UnitTest, UnitTestRun
 from settings import Retention
 
 token = table_of(AccessToken)
@@ -32,6 +33,8 @@ manager = table_of(RunnerManager)
 pipeline = table_of(Pipeline)
 push = table_of(Push)
 run = table_of(SubscribedRun)
+test = table_of(UnitTest)
+test_run = table_of(UnitTestRun)
 tick = table_of(ScheduleTick)
 
 _HOLDS_A_JOB: Final = exists().where(
@@ -41,6 +44,7 @@ _HOLDS_A_JOB: Final = exists().where(
 )
 _OF_ENDED: Final = exists().where(pipeline.c.id == key.c.pipeline_id, pipeline.c.status.in_(sorted(COMPLETE)))
 
+_WAS_RUN: Final = exists().where(test_run.c.test_id == test.c.id)
 _IS_DONE: Final = tick.c.outcome.not_in(sorted(OPEN))
 _HAS_PIPELINE: Final = exists().where(pipeline.c.id == tick.c.pipeline_id)
 
@@ -68,6 +72,8 @@ _OLD: Final[Mapping[str, Any]] = {
     "subscribed_run": lambda limit: run.c.done_at < limit,
     "audit_event": lambda limit: event.c.created_at < limit,
     "contribution": lambda limit: contribution.c.created_at < limit,
+    "unit_test_run": lambda limit: test_run.c.test_id.in_(select(test.c.id).where(test.c.last_seen < limit)),
+    "unit_test": lambda limit: (test.c.last_seen < limit) & ~_WAS_RUN,
 }
 
 POLICIES: Final = (
@@ -80,6 +86,8 @@ POLICIES: Final = (
     Policy(tick, "ticks_kept"),
     Policy(delivery, "deliveries_kept"),
     Policy(run, "deliveries_kept"),
+    Policy(test_run, "tests_kept"),
+    Policy(test, "tests_kept"),
 )
 
 

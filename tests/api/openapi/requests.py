@@ -103,6 +103,7 @@ def _of_pipelines() -> Iterator[Request]:
     yield Request("GET", f"{_P}/pipelines/{{pipeline_id}}/jobs")
     yield Request("GET", f"{_P}/pipelines/{{pipeline_id}}/variables")
     yield Request("GET", f"{_P}/pipelines/{{pipeline_id}}/test_report")
+    yield Request("GET", f"{_P}/unit_tests/{{unit_test_id}}")
     open_one = {"pipeline_id": "{open_pipeline}"}
     pipeline = f"{_P}/pipelines/{{pipeline_id}}"
     yield Request("POST", f"{pipeline}/cancel", values=open_one)
