@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from domain.config.plan import When
-from domain.pipelines.explanation import Cause, Explanation, explain
+from domain.pipelines.explanation import Cause, Holdup, explain
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.status import COMPLETE, Status
 
@@ -59,7 +59,7 @@ def _is_played_later(job: Job) -> bool:
     return job.status is Status.CREATED and job.when is When.MANUAL
 
 
-def _places(pipeline: Pipeline, job: Job, found: Explanation) -> str:
+def _places(pipeline: Pipeline, job: Job, found: Holdup) -> str:
     """Where the missing jobs stand."""
     if job.needs is not None:
         return "jobs that it needs"
