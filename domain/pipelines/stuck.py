@@ -46,9 +46,7 @@ def stuck(demand: Demand, runners: Iterable[Candidate]) -> Stuck | None:
         through = tuple(runner for runner in left if fits(demand, runner))
         if not through:
             tags = _tags_missing(demand, left) if lack is Lack.TAGS else ()
-            words = text.format(
-                tags=_tags_in_words(demand, tags), they=_counted(left), project=demand.project_path
-            )
+            words = text.format(tags=_tags_in_words(demand, tags), they=_counted(left), project=demand.project_path)
             return Stuck(lack, words, tags)
         left = through
     return None
