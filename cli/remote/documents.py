@@ -141,6 +141,7 @@ REASON: Final[Kind] = (
     Field("why", "object|null", "the clause that decided (`clause`), what it came to, and what was tried before"),
     Field("stuck_reason", "string|null", "why no runner can take a job that waits"),
     Field("left_out", "array", "what its runner does not do of what it asks for, in sentences", of="string"),
+    Field("explanation", "object|null", "why it is as it is: `reason`, `text`, `facts`, and the `next_step`, or null"),
 )
 WHY: Final[Kind] = (
     Field("pipeline", "object|null", "the clause that let the pipeline be made"),

@@ -144,7 +144,7 @@ def cancel_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = ""
 
 @verb(app, "why")
 def why_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -> None:
-    """Tell which clause put a job into its pipeline, and what it waits for."""
+    """Tell why a job is as it is, what to do next, and which clause put it into its pipeline."""
     from cli.remote.why_text import job_lines
 
     found = _job(call, job, pipeline)
@@ -154,10 +154,6 @@ def why_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -
         return
     for line in job_lines(reason):
         call.out.data(line)
-    if found["stuck_reason"]:
-        call.out.data(f"It waits: {found['stuck_reason']}")
-    if found["failure_text"]:
-        call.out.data(f"It failed: {found['failure_text']}")
 
 
 @verb(app, "artifacts")

@@ -17,8 +17,13 @@ class NamedRunner:
 
     @property
     def name(self) -> str:
-        """As people read it: `runner #3 (mac mini)`."""
-        return f"runner #{self.id}" + (f" ({self.description})" if self.description else "")
+        """As people read it."""
+        return named(self.id, self.description)
+
+
+def named(runner_id: int, description: str) -> str:
+    """A runner as people read it: `runner #3 (mac mini)`."""
+    return f"runner #{runner_id} ({description})" if description else f"runner #{runner_id}"
 
 
 def candidates_of(runners: Iterable[NamedRunner]) -> tuple[Candidate, ...]:

@@ -26,41 +26,50 @@ class Place:
     jobs: int
 
 
-class Rivals:
-    """The jobs that compete with those of one demand, by project."""
+class Queued:
+    """The queue of a moment, with the runners that there are; what is found for one job is kept for the next."""
 
     def __init__(
-        self,
-        demand: Demand,
-        demands: Mapping[int, Demand],
-        queue: Queue,
-        runners: Iterable[Candidate],
-        loads: Mapping[int, int],
+        self, demands: Mapping[int, Demand], queue: Queue, runners: Iterable[Candidate], loads: Mapping[int, int]
     ) -> None:
-        """Find them: `runners` are all that there are, `loads` the jobs of projects that instance runners hold."""
-        usable = able(demand, runners)
-        self._is_fair = any(runner.runner_type is RunnerType.INSTANCE for runner in usable)
-        self._project_id = demand.project_id
-        self._loads = loads
-        parts: defaultdict[int, list[Sequence[int]]] = defaultdict(list)
-        for demand_id in competing(usable, {key: demands[key] for key in queue if key in demands}):
-            parts[demands[demand_id].project_id].append(queue[demand_id])
-        self._jobs = {project_id: list(merge(*lists)) for project_id, lists in parts.items()}
+        """`demands` are those of the queue, by id; `loads` the jobs of projects that instance runners hold."""
+        self._demands, self._queue, self._loads = demands, queue, loads
+        self._kinds = tuple(runner for runner in dict.fromkeys(runners) if runner.online)
+        self._taken_by: dict[Candidate, frozenset[int]] = {}
+        self._jobs: dict[frozenset[int], Mapping[int, Sequence[int]]] = {}
 
-    def place(self, job_id: int) -> Place | None:
-        """Where one of the demand's jobs stands; None for one that is not (or not yet) seen in the queue."""
-        own = self._jobs.get(self._project_id, [])
+    def place(self, job_id: int, demand: Demand) -> Place | None:
+        """Where a job stands; None for one that no runner takes, or that is not (or not yet) seen in the queue."""
+        usable = tuple(runner for runner in self._kinds if may_take(demand, runner))
+        by_project = self._by_project(frozenset().union(*(self.taken_by(runner) for runner in usable)))
+        own = by_project.get(demand.project_id, ())
         before = bisect_left(own, job_id)
         if before == len(own) or own[before] != job_id:
             return None
-        turn = self._loads.get(self._project_id, 0) + before
-        others = (jobs for project_id, jobs in self._jobs.items() if project_id != self._project_id)
-        if self._is_fair:
-            loads = (load for load in (self._loads.get(key, 0) for key in self._jobs if key != self._project_id))
-            ahead = sum(_sooner(jobs, load, turn, job_id) for jobs, load in zip(others, loads, strict=True))
-        else:
-            ahead = sum(bisect_left(jobs, job_id) for jobs in others)
-        return Place(before + ahead + 1, sum(len(jobs) for jobs in self._jobs.values()))
+        is_fair = any(runner.runner_type is RunnerType.INSTANCE for runner in usable)
+        turn = self._loads.get(demand.project_id, 0) + before
+        ahead = before + sum(
+            _sooner(jobs, self._loads.get(project_id, 0), turn, job_id) if is_fair else bisect_left(jobs, job_id)
+            for project_id, jobs in by_project.items()
+            if project_id != demand.project_id
+        )
+        return Place(ahead + 1, sum(len(jobs) for jobs in by_project.values()))
+
+    def taken_by(self, runner: Candidate) -> frozenset[int]:
+        """The demands of the queue that a runner may take."""
+        if runner not in self._taken_by:
+            found = (key for key in self._queue if key in self._demands and may_take(self._demands[key], runner))
+            self._taken_by[runner] = frozenset(found)
+        return self._taken_by[runner]
+
+    def _by_project(self, demand_ids: frozenset[int]) -> Mapping[int, Sequence[int]]:
+        """The jobs of these demands, rising, by project."""
+        if demand_ids not in self._jobs:
+            parts: defaultdict[int, list[Sequence[int]]] = defaultdict(list)
+            for demand_id in demand_ids:
+                parts[self._demands[demand_id].project_id].append(self._queue[demand_id])
+            self._jobs[demand_ids] = {project_id: list(merge(*lists)) for project_id, lists in parts.items()}
+        return self._jobs[demand_ids]
 
 
 def _sooner(jobs: Sequence[int], load: int, turn: int, job_id: int) -> int:
@@ -69,14 +78,3 @@ def _sooner(jobs: Sequence[int], load: int, turn: int, job_id: int) -> int:
     if tied < 0:
         return 0
     return min(len(jobs), tied) + (1 if tied < len(jobs) and jobs[tied] < job_id else 0)
-
-
-def able(demand: Demand, runners: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """The runners that are there and may take such a job; those that are alike once."""
-    return tuple(runner for runner in dict.fromkeys(runners) if runner.online and may_take(demand, runner))
-
-
-def competing(runners: Iterable[Candidate], demands: Mapping[int, Demand]) -> frozenset[int]:
-    """Those of the demands, by id, whose jobs one of these runners may take."""
-    usable = tuple(runners)
-    return frozenset(key for key, one in demands.items() if any(may_take(one, runner) for runner in usable))

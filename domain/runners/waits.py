@@ -4,6 +4,7 @@ The estimate looks only at jobs that had waited as long as this one has: of ten 
 the tenth tells what a job that was not taken at once may expect.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -33,15 +34,23 @@ def measured(waits: Sequence[float]) -> Waits | None:
     return Waits(len(found), percentile(found, USUAL), percentile(found, LONG))
 
 
-def expected(waits: Sequence[float], waited: float) -> Waits | None:
-    """How much longer a job that has `waited` so many seconds will wait, by those that waited longer than that.
+def expected(rising: Sequence[float], waited: float) -> Waits | None:
+    """How much longer a job that has `waited` so many seconds will wait, by those (in order) that waited longer.
 
     None when those are fewer than `MIN_WAITS`: then nobody knows.
     """
-    longer = [wait - waited for wait in waits if wait > waited]
-    return measured(longer) if len(longer) >= MIN_WAITS else None
+    first = bisect_right(rising, waited)
+    jobs = len(rising) - first
+    if jobs < MIN_WAITS:
+        return None
+    p50, p95 = (rising[first + _rank(jobs, percent)] - waited for percent in (USUAL, LONG))
+    return Waits(jobs, p50, p95)
 
 
 def percentile(rising: Sequence[float], percent: int) -> float:
     """The least of rising values that `percent` of 100 of them do not exceed (nearest rank)."""
-    return rising[max(0, -(-len(rising) * percent // 100) - 1)]
+    return rising[_rank(len(rising), percent)]
+
+
+def _rank(number: int, percent: int) -> int:
+    return max(0, -(-number * percent // 100) - 1)

@@ -39,16 +39,6 @@ class Explanation:
     facts: Mapping[str, Any] = field(default_factory=dict)
     next_step: str = ""
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """As REST shows it."""
-        return {
-            "reason": str(self.reason),
-            "text": self.text,
-            "facts": dict(self.facts),
-            "next_step": self.next_step or None,
-        }
-
 
 MAX_NAMED: Final = 3
 """A sentence names so many jobs and counts the rest."""
