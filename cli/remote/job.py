@@ -147,13 +147,26 @@ def why_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -
     """Tell why a job is as it is, what to do next, and which clause put it into its pipeline."""
     from cli.remote.why_text import job_lines
 
-    found = _job(call, job, pipeline)
-    reason = document(REASON, call.api.get(f"{call.home}/jobs/{found['id']}/why"))
+    reason = document(REASON, _why(call, job, pipeline))
     if call.out.as_json:
         call.out.document(reason)
         return
     for line in job_lines(reason):
         call.out.data(line)
+
+
+def _why(call: Invocation, named: str, pipeline: str) -> Any:
+    """Why a job is as it is, or is not in its pipeline. Raises `NotFound` for one that the configuration lacks too."""
+    try:
+        job_id = _job_id(call, named, pipeline)
+    except NotFound:
+        whole = call.api.get(f"{call.home}/pipelines/{pipeline_of(call, pipeline)}/why")
+        absent = [one for one in whole["absent"] if one["name"] == named]
+        if not absent:
+            raise
+        return absent[0]
+    with call.naming(f"job {job_id}", "perdure job list"):
+        return call.api.get(f"{call.home}/jobs/{job_id}/why")
 
 
 @verb(app, "artifacts")

@@ -8,10 +8,11 @@ import typer
 
 from cli.lazy_group import Lazy, LazyGroup
 from cli.output import Cell
+from cli.pods.words import tags_cell
 from cli.remote import completion
-from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, document, documents
+from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, TAG_SET_QUEUE, document, documents
 from cli.remote.invocation import Invocation, verb
-from cli.remote.moments import ago
+from cli.remote.moments import ago, duration
 from domain.errors import Invalid
 
 _STATES: Final = {
@@ -106,6 +107,32 @@ def show_runner(call: Invocation, runner: RunnerArgument) -> None:
         found = call.api.get(f"/runners/{runner}")
         found["managers"] = call.api.get(f"/runners/{runner}/managers")
     _show(call, found)
+
+
+@verb(app, "queue", project=False)
+def show_queue(call: Invocation) -> None:
+    """Show what waits for runners by tag set, how long jobs waited in the last hour, and who could take them.
+
+    Administrators see all of it, others the tag sets of the projects whose jobs they may run.
+    """
+    shown = documents(TAG_SET_QUEUE, call.api.get("/runners/queue"))
+    if call.out.as_json:
+        call.out.document(shown)
+        return
+    rows = (
+        [
+            tags_cell(one["tags"]),
+            str(one["jobs"]),
+            duration(one["oldest"]),
+            f"{one['online']} ({one['busy']} busy)",
+            "" if one["wait_p50"] is None else duration(one["wait_p50"]),
+            "" if one["wait_p95"] is None else duration(one["wait_p95"]),
+            one["stuck_reason"] or "",
+        ]
+        for one in shown
+    )
+    headings = ("tags", "jobs", "oldest", "runners", "p50", "p95", "why not")
+    call.out.table(headings, rows, "Nothing waits, and nothing did in the last hour.")
 
 
 @verb(app, "pause", project=False)
