@@ -55,9 +55,9 @@ def _compared(demand: Demand, runner: NamedRunner) -> Nearest:
     return Nearest(runner, missing, lacks, similar)
 
 
-def _distance(found: Nearest) -> tuple[int, bool, int, int]:
-    missing, lacks = len(found.missing), len(found.lacks)
-    return (missing + lacks, not found.similar, lacks, found.runner.id)
+def _distance(found: Nearest) -> tuple[int, int, bool, int]:
+    missing = len(found.missing)
+    return (missing + len(found.lacks), missing, not found.similar, found.runner.id)
 
 
 def _similar(wanted: str, tags: Iterable[str]) -> str:

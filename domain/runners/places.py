@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import TypeAlias
 
+from domain.runners.in_reach import RunnersInReach
 from domain.runners.matching import Candidate, Demand, RunnerType, may_take
 
 Queue: TypeAlias = Mapping[int, Sequence[int]]
@@ -34,13 +35,14 @@ class Queued:
     ) -> None:
         """`demands` are those of the queue, by id; `loads` the jobs of projects that instance runners hold."""
         self._demands, self._queue, self._loads = demands, queue, loads
-        self._kinds = tuple(runner for runner in dict.fromkeys(runners) if runner.online)
+        self._reach = RunnersInReach(runner for runner in runners if runner.online)
+        self._usable: dict[Demand, tuple[Candidate, ...]] = {}
         self._taken_by: dict[Candidate, frozenset[int]] = {}
         self._jobs: dict[frozenset[int], Mapping[int, Sequence[int]]] = {}
 
     def place(self, job_id: int, demand: Demand) -> Place | None:
         """Where a job stands; None for one that no runner takes, or that is not (or not yet) seen in the queue."""
-        usable = tuple(runner for runner in self._kinds if may_take(demand, runner))
+        usable = self._usable_for(demand)
         by_project = self._by_project(frozenset().union(*(self.taken_by(runner) for runner in usable)))
         own = by_project.get(demand.project_id, ())
         before = bisect_left(own, job_id)
@@ -54,6 +56,11 @@ class Queued:
             if project_id != demand.project_id
         )
         return Place(ahead + 1, sum(len(jobs) for jobs in by_project.values()))
+
+    def _usable_for(self, demand: Demand) -> tuple[Candidate, ...]:
+        if demand not in self._usable:
+            self._usable[demand] = tuple(one for one in self._reach.near(demand) if may_take(demand, one))
+        return self._usable[demand]
 
     def taken_by(self, runner: Candidate) -> frozenset[int]:
         """The demands of the queue that a runner may take."""

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from domain.pipelines.stuck import why_stuck
+from domain.runners.in_reach import RunnersInReach
 from domain.runners.matching import Candidate, Demand, may_take
 from domain.runners.named_runner import NamedRunner, candidates_of
 from domain.runners.waits import Waits, measured
@@ -30,7 +31,7 @@ class Lately:
 
 @dataclass(frozen=True, slots=True)
 class RunnerTally:
-    """Runners that may take some of the jobs. Of those that are `online`, `busy` hold a job; `jobs` is how many."""
+    """Runners that may take some of the asker's own jobs. Of those that are `online`, `busy` hold a job; `jobs` is how many."""
 
     online: int = 0
     busy: int = 0
@@ -91,12 +92,13 @@ class _Able:
     """Which kinds of runners may take the jobs of a demand, were they not paused or silent; each is looked at once."""
 
     def __init__(self, kinds: Sequence[Candidate]) -> None:
-        self._awake = {kind: _resumed(kind) for kind in kinds}
+        self._reach = RunnersInReach(kinds)
         self._known: dict[Demand, frozenset[Candidate]] = {}
 
     def of(self, demand: Demand) -> frozenset[Candidate]:
         if demand not in self._known:
-            self._known[demand] = frozenset(kind for kind, awake in self._awake.items() if may_take(demand, awake))
+            near = self._reach.near(demand)
+            self._known[demand] = frozenset(kind for kind in near if may_take(demand, _resumed(kind)))
         return self._known[demand]
 
     def of_all(self, found: Iterable[Lately]) -> frozenset[Candidate]:
@@ -108,7 +110,7 @@ def _resumed(kind: Candidate) -> Candidate:
 
 
 def _row(tags: Tags, group: _Seen, able: _Able, runners: Sequence[NamedRunner]) -> TagSetQueue:
-    kinds = able.of_all(group.all)
+    kinds = able.of_all(group.own)
     stuck = _stuck(group.all, able)
     oldest = max(_stuck(group.own, able), key=lambda one: one.waited, default=None)
     return TagSetQueue(

@@ -18,10 +18,6 @@ def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...
     )
 
 
-_TAKEN = text("started_at IS NOT NULL AND NOT bridge")
-"""Which jobs a runner has, or had."""
-
-
 class Pipeline(SQLModel, table=True):
     """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow.
 
@@ -126,7 +122,7 @@ class Job(SQLModel, table=True):
         *_where_given("downstream_id", "environment_id"),
         *_where_given("resource_group_id", after=("status",)),
         *_where_given("runner_id", after=("id",)),
-        Index("job_taken", "started_at", "demand_id", "queued_at", sqlite_where=_TAKEN, postgresql_where=_TAKEN),
+        *_where_given("started_at", after=("demand_id", "queued_at", "bridge")),
         COUNTING,
     )
 

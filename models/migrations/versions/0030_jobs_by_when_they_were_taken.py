@@ -8,15 +8,15 @@ down_revision = '0029'
 branch_labels = None
 depends_on = None
 
-NAME = 'job_taken'
-WHERE = sa.text('started_at IS NOT NULL AND NOT bridge')
+NAME = 'job_by_started_at'
+WHERE = sa.text('started_at IS NOT NULL')
 
 
 def upgrade() -> None:
     op.create_index(
         NAME,
         'job',
-        ['started_at', 'demand_id', 'queued_at'],
+        ['started_at', 'demand_id', 'queued_at', 'bridge'],
         sqlite_where=WHERE,
         postgresql_where=WHERE,
     )

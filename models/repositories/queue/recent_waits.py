@@ -23,7 +23,7 @@ entry = table_of(QueueEntry)
 demand = table_of(QueueDemand)
 lease = table_of(Lease)
 
-MAX_JOBS: Final = 10_000
+MAX_JOBS: Final = 5_000
 """Of more hand-outs in the time that counts as lately the newest are looked at."""
 
 _taken = (

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories import database_time
-from models.repositories.pipelines import verdicts
+from models.repositories.pipelines import resource_groups, verdicts
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import contacts, leases
 from models.repositories.queue.contacts import Contact
@@ -27,7 +27,7 @@ class Play:
     """A project in which things happen. `ids` are those of jobs, runners and pipelines by the names that are given."""
 
     site: Site
-    ids: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, Any] = field(default_factory=dict)
     _held: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     async def begin(self, config: str, name: str = "pipeline", **body: Any) -> None:
@@ -99,6 +99,12 @@ class Play:
         del self._held[name]
         assert (await self.site.world.put(document, state, **body)).status_code == 200
         await self.go_on(then)
+
+    async def next_of_group(self, name: str) -> None:
+        """A job gets the slot of its resource group, as the group's workflow gives it."""
+        async with self.site.services.database.write() as connection:
+            assert await resource_groups.take(connection, [self.ids[name]]) == (self.ids[name],)
+        await self.go_on()
 
     async def give_up(self, name: str, reason: str) -> None:
         """The server ends a job, as what looks after leases and the queue does."""

@@ -64,6 +64,7 @@ async def instance_runners_are_off(play: Play) -> None:
 
 
 async def second_deploy(play: Play) -> None:
+    await play.next_of_group("deploy")
     await play.take("deploy")
     await play.begin(DEPLOY, "second")
     await play.begin(DEPLOY, "third")
@@ -108,6 +109,15 @@ async def given_up_in_queue(play: Play) -> None:
     await play.give_up("one", "stuck_or_timeout_failure")
 
 
+async def due(play: Play) -> None:
+    row = await play.site.world.row(play.ids["slow"])
+    play.ids["due"] = row.due_at.isoformat(timespec="seconds")
+
+
+async def bridge_refused(play: Play) -> None:
+    await play.give_up("down", "downstream_bridge_project_not_found")
+
+
 async def silent(play: Play) -> None:
     await play.take("one")
     await play.silence()
@@ -144,6 +154,15 @@ WAITING: Final = (
         "person",
         "It waits for a person; the pipeline does not wait for it.",
         "Play it.",
+    ),
+    Situation(
+        "delayed",
+        "slow: {script: x, when: delayed, start_in: 1 day}\n",
+        "slow",
+        "time",
+        "It is due at {due}.",
+        "It starts by itself then; play it to start it now.",
+        due,
     ),
     Situation(
         "behind delayed",
@@ -435,6 +454,22 @@ FAILED: Final = (
         "The runner could not prepare or keep up what the job runs in.",
         "Retry the job; if it fails again, look at the runner: its log and the job's say more.",
         failed_twice,
+    ),
+    Situation(
+        "no downstream project",
+        "down: {trigger: nobody/nothing}\n",
+        "down",
+        "failed",
+        "The downstream project does not exist, or whoever runs this job may not see it.",
+        "Correct `trigger`, or let in whoever runs it; then retry.",
+        bridge_refused,
+    ),
+    Situation(
+        "downstream not made yet",
+        "down: {trigger: nobody/nothing}\n",
+        "down",
+        "downstream",
+        "It waits until its downstream pipeline is made.",
     ),
     Situation(
         "canceled",
