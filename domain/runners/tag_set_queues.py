@@ -31,7 +31,7 @@ class Lately:
 
 @dataclass(frozen=True, slots=True)
 class RunnerTally:
-    """Runners that may take some of the asker's own jobs. Of those that are `online`, `busy` hold a job; `jobs` is how many."""
+    """Runners that may take some of the asker's own jobs; of those that are `online`, `busy` hold so many `jobs`."""
 
     online: int = 0
     busy: int = 0

@@ -30,7 +30,7 @@ class Reason(StrEnum):
 class Explanation:
     """Why a job is as it is: `text` is one or two sentences, `facts` are what they rest on, `next_step` what to do.
 
-    `facts` hold only what JSON holds; which there are depends on the reason (docs/reference/why.md). `next_step` is
+    `facts` hold only what JSON holds; which there are depends on the reason (docs/why.md). `next_step` is
     empty where there is nothing to do.
     """
 

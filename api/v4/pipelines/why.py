@@ -47,7 +47,7 @@ class KnownJobResponse(TypedDict):
 
 
 class ExplanationResponse(TypedDict):
-    """Why a job is as it is (`text`), the facts behind that (docs/reference/why.md), and the next step, if any."""
+    """Why a job is as it is (`text`), the facts behind that (docs/why.md), and the next step, if any."""
 
     reason: str
     text: str
