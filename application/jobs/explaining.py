@@ -12,12 +12,12 @@ from application.services import Services
 from auth.permissions import LEVEL_FOR, Action
 from domain.config.why import why_shown
 from domain.moments import queued
-from domain.pipelines.pipeline import Pipeline
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
 from domain.runners.named_runner import named
 from domain.why.absent import absent
 from domain.why.explain import explained
 from domain.why.explanation import Explanation
+from domain.why.in_graph import Graph
 from domain.why.known import HeldBy, KnownJob, Times
 from models.repositories.environments import deploy_permissions
 from models.repositories.pipelines import loading, slot_waits
@@ -60,7 +60,7 @@ async def _known(
     waits = await runner_waits.of_jobs(connection, waiting, now, times.runner_online, names=project.may_run(pipeline))
     slots = await slot_waits.of_groups(connection, _groups(latest))
     refused = await _refused(connection, project, latest)
-    graph = await _graph(connection, pipeline.id, latest)
+    graph = await _graph(connection, pipeline.id, latest, now)
     holders = await _holders(connection, rows, times.ticks_until_unresponsive)
     limits = Times(times.pending_unmatched, times.runner_unresponsive, times.runner_lost)
     return [
@@ -69,7 +69,6 @@ async def _known(
             name=row.name,
             status=Status(row.status),
             pipeline_id=row.pipeline_id,
-            now=now,
             times=limits,
             bridge=row.bridge,
             allow_failure=row.allow_failure,
@@ -80,7 +79,7 @@ async def _known(
             exit_code=row.exit_code,
             has_run=row.started_at is not None,
             waited=queued(row, now) or 0.0,
-            graph=graph,
+            in_graph=None if graph is None else graph.look(row.id),
             runner=waits.get(row.id),
             slot=slots.get(row.id),
             held_by=holders.get(row.id),
@@ -100,11 +99,13 @@ def _groups(rows: Sequence[JobFacts]) -> set[int]:
     }
 
 
-async def _graph(connection: AsyncConnection, pipeline_id: int, rows: Sequence[JobFacts]) -> Pipeline | None:
+async def _graph(
+    connection: AsyncConnection, pipeline_id: int, rows: Sequence[JobFacts], now: datetime
+) -> Graph | None:
     """The whole pipeline, if it explains anything."""
     if not any(row.status in _BY_GRAPH for row in rows):
         return None
-    return (await loading.load(connection, pipeline_id)).pipeline
+    return Graph((await loading.load(connection, pipeline_id)).pipeline, now)
 
 
 async def _refused(connection: AsyncConnection, project: ProjectAccess, rows: Sequence[JobFacts]) -> Mapping[int, str]:

@@ -1,10 +1,10 @@
 """What has to be known of a job to explain it; whoever asks reads it, and nothing here does."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from domain.pipelines.pipeline import Pipeline
+from domain.pipelines.explanation import Cause
+from domain.pipelines.pipeline import Job
 from domain.pipelines.status import Status
 from domain.pipelines.stuck import Stuck
 from domain.runners.nearest import Nearest
@@ -30,6 +30,17 @@ class OtherJob:
     def words(self) -> str:
         """In a sentence."""
         return f"{self.name} (job {self.id} of pipeline {self.pipeline_id}, {self.status})"
+
+
+@dataclass(frozen=True, slots=True)
+class InGraph:
+    """A job with what holds it up in its pipeline, as a sentence; `others` are those that do, `more` how many more."""
+
+    job: Job
+    cause: Cause
+    text: str
+    others: tuple[OtherJob, ...] = ()
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,7 @@ class Times:
 class KnownJob:
     """A job with what its state asks to be known; the parts that it does not ask for are left out.
 
-    `graph` is its pipeline, and knows it only as a latest attempt. `refused` says why whoever asks may not run it.
+    `in_graph` is what its pipeline says of it, as a latest attempt. `refused` says why whoever asks may not run it.
     `pipeline_reason` is what is noted of the end of its pipeline. `timeout` and `ran` are seconds, `took` is how long
     it was in the queue in the end.
     """
@@ -98,7 +109,6 @@ class KnownJob:
     name: str
     status: Status
     pipeline_id: int
-    now: datetime
     times: Times
     bridge: bool = False
     allow_failure: bool = False
@@ -109,8 +119,7 @@ class KnownJob:
     exit_code: int | None = None
     has_run: bool = False
     waited: float = 0.0
-    due_at: datetime | None = None
-    graph: Pipeline | None = None
+    in_graph: InGraph | None = None
     runner: RunnerWait | None = None
     slot: SlotWait | None = None
     held_by: HeldBy | None = None

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from domain.config.plan import When
-from domain.pipelines.explanation import Cause, Holdup, explain
-from domain.pipelines.pipeline import Job, Pipeline
-from domain.pipelines.refusals import standing
+from domain.pipelines.explanation import Cause
+from domain.pipelines.pipeline import Job
 from domain.pipelines.status import Status
-from domain.why.explanation import MAX_NAMED, Explanation, Reason, counted, sentence
+from domain.why.explanation import MAX_NAMED, Explanation, Reason, counted
 from domain.why.known import KnownJob, OtherJob, SlotWait
 
 _REASONS: Final = {
@@ -27,30 +26,26 @@ _REASONS: Final = {
 
 def by_graph(job: KnownJob) -> Explanation:
     """A job that is created, manual, scheduled or skipped, by what is before it in its pipeline."""
-    found = None if job.graph is None else job.graph.job(job.id)
-    if job.graph is None or found is None:
+    seen = job.in_graph
+    if seen is None:
         return Explanation(Reason.PIPELINE, f"It is {job.status}.")
-    (holdup,) = explain(job.graph, [found], job.now)
-    others = _others(job, job.graph, holdup)
-    facts: dict[str, Any] = {"jobs": [one.facts for one in others], "when": str(found.when)}
-    text = sentence(standing(job.graph, found))
+    found, others = seen.job, seen.others
+    facts: dict[str, Any] = {
+        "jobs": [one.facts for one in others],
+        "more_jobs": seen.more,
+        "when": str(found.when),
+    }
     match job.status:
         case Status.CREATED:
-            return Explanation(_REASONS[holdup.cause], text, facts, _after_created(found, others))
+            return Explanation(_REASONS[seen.cause], seen.text, facts, _after_created(found, others))
         case Status.SKIPPED:
-            return Explanation(Reason.RULED_OUT, text, facts, _after_skipped(found, others))
-        case Status.MANUAL if holdup.cause is Cause.PERSON:
+            return Explanation(Reason.RULED_OUT, seen.text, facts, _after_skipped(found, others))
+        case Status.MANUAL if seen.cause is Cause.PERSON:
             return _manual(found, facts)
-        case Status.SCHEDULED if holdup.cause is Cause.TIME:
+        case Status.SCHEDULED if seen.cause is Cause.TIME:
             facts["due_at"] = None if found.due_at is None else found.due_at.isoformat(timespec="seconds")
-            return Explanation(Reason.TIME, text, facts, "It starts by itself then; play it to start it now.")
-    return Explanation(_REASONS[holdup.cause], text, facts)
-
-
-def _others(job: KnownJob, graph: Pipeline, holdup: Holdup) -> list[OtherJob]:
-    by_name = graph.by_name
-    found = (by_name[name] for name in holdup.jobs)
-    return [OtherJob(one.id, one.name, one.status, job.pipeline_id) for one in found]
+            return Explanation(Reason.TIME, seen.text, facts, "It starts by itself then; play it to start it now.")
+    return Explanation(_REASONS[seen.cause], seen.text, facts)
 
 
 def _manual(found: Job, facts: dict[str, Any]) -> Explanation:

@@ -93,9 +93,9 @@ async def canceled_pipeline(play: Play) -> None:
 
 
 async def history(play: Play) -> None:
-    """Six jobs were taken that had waited ten minutes; one more waits."""
+    """Six jobs were taken that had waited nearly ten minutes; one more waits."""
     for number in range(6):
-        await play.wait(f"old {number}", minutes=10)
+        await play.wait(f"old {number}", minutes=9.5)  # with what taking it takes, under ten
         await play.end(f"old {number}")
 
 
