@@ -8,11 +8,10 @@ import typer
 
 from cli.lazy_group import Lazy, LazyGroup
 from cli.output import Cell
-from cli.pods.words import tags_cell
 from cli.remote import completion
-from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, TAG_SET_QUEUE, document, documents
+from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, document, documents
 from cli.remote.invocation import Invocation, verb
-from cli.remote.moments import ago, duration
+from cli.remote.moments import ago
 from domain.errors import Invalid
 
 _STATES: Final = {
@@ -115,24 +114,9 @@ def show_queue(call: Invocation) -> None:
 
     Administrators see all of it, others the tag sets of the projects whose jobs they may run.
     """
-    shown = documents(TAG_SET_QUEUE, call.api.get("/runners/queue"))
-    if call.out.as_json:
-        call.out.document(shown)
-        return
-    rows = (
-        [
-            tags_cell(one["tags"]),
-            str(one["jobs"]),
-            duration(one["oldest"]),
-            f"{one['online']} ({one['busy']} busy)",
-            "" if one["wait_p50"] is None else duration(one["wait_p50"]),
-            "" if one["wait_p95"] is None else duration(one["wait_p95"]),
-            one["stuck_reason"] or "",
-        ]
-        for one in shown
-    )
-    headings = ("tags", "jobs", "oldest", "runners", "p50", "p95", "why not")
-    call.out.table(headings, rows, "Nothing waits, and nothing did in the last hour.")
+    from cli.remote.runner_queue import print_queue
+
+    print_queue(call)
 
 
 @verb(app, "pause", project=False)

@@ -12,7 +12,7 @@ from domain.pipelines.status import Status
 from domain.why.explanation import sentence
 from domain.why.known import InGraph, OtherJob
 
-MAX_OTHERS: Final = 20
+MAX_OTHERS: Final = 10
 """Facts name so many other jobs and count the rest: all jobs of a stage may wait for all of the one before."""
 _BY_STAGE: Final = frozenset({Status.CREATED, Status.SKIPPED})
 """States of which the reason is the same for all jobs of a stage that need no others by name."""
