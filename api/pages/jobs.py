@@ -2,7 +2,6 @@
 
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
 from api.pages.access import PREFIX, PageProjectDep
@@ -24,22 +23,19 @@ from application.access import ProjectAccess, access_to
 from application.audit import record
 from application.bridges.downstream_pipelines import downstream_of
 from application.environments.deploying import require_deploying_job
+from application.jobs import explaining
 from auth.permissions import require_admin
-from domain.config.plan import When
 from domain.messages import Operation
 from domain.pipelines.operations import CANCELABLE, RETRIABLE
-from domain.pipelines.refusals import standing
-from domain.pipelines.status import COMPLETE, Status
+from domain.pipelines.status import Status
 from domain.pipelines.stuck import awaits_permission
-from domain.pipelines.verdict import reason_words
 from models.notifications import RUNNERS, pipeline_topic, trace_topic
 from models.repositories.artifacts.artifacts import ARCHIVE
 from models.repositories.environments import deploy_permissions
 from models.repositories.installation.audit import Happened
-from models.repositories.pipelines import jobs, left_out, loading, pipelines
+from models.repositories.pipelines import jobs, left_out, pipelines
 from models.repositories.projects import projects, relations
 from models.repositories.queue import wait_reasons
-from models.rows.pipelines import JobFacts
 
 router = RouteList(prefix=f"{PREFIX}/-/jobs/{{job_id}}")
 
@@ -52,10 +48,10 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         around = await relations.of_jobs(connection, [row])
         attempts = await jobs.attempts_of(connection, row.first_id)
         standings_now = await wait_reasons.of_jobs(connection, [row], services.clock(), services.settings.times)
-        waits = await _waits_before_play(connection, row)
         omitted = await left_out.of_job(connection, row.id)
         guarded = await deploy_permissions.refusal_of_job(connection, row.id, project.caller.user_id)
     stuck = standings_now.stuck.get(job_id, "")
+    explained = await explaining.of_jobs(services, project, around.pipelines[row.pipeline_id], [row])
     log = await log_of(services, row)
     downstream = await downstream_of(services, project.caller, [row])
     pipeline = around.pipelines[row.pipeline_id]
@@ -76,28 +72,14 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
         ],
         attempts=attempts,
         log=log,
-        stuck=stuck,
-        failure=reason_words(row.failure_reason) if state is Status.FAILED else "",
-        guarded=guarded if may_cancel(project) and not row.retried and state not in COMPLETE else "",
+        why=explained[job_id],
         can_allow=project.caller.is_admin and awaits_permission(stuck),
-        waits=waits,
         left_out=omitted,
         downstream=downstream.get(row.id),
-        silent=job_id in standings_now.unresponsive,
-        times=services.settings.times,
         can_cancel=ours and may_cancel(project) and state in CANCELABLE,
         can_retry=allowed and state in RETRIABLE,
         can_play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
     )
-
-
-async def _waits_before_play(connection: AsyncConnection, row: JobFacts) -> str:
-    """What a manual job waits for whose turn has not come; empty for any other job."""
-    if row.status != Status.CREATED or row.when != When.MANUAL or row.retried:
-        return ""
-    graph = (await loading.load(connection, row.pipeline_id)).pipeline
-    job = graph.job(row.id)
-    return "" if job is None else standing(graph, job)
 
 
 @router.get("")

@@ -21,6 +21,7 @@ from api.v4.origin import require_our_pages
 from api.v4.representation.pipelines import page_of
 from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import downstream_of, upstream_elsewhere, visible
+from application.jobs.explaining import absent_jobs
 from auth.permissions import LEVEL_FOR, Action
 from domain.messages import Operation
 from domain.pipelines.coverage import average
@@ -147,6 +148,7 @@ async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id:
         can_retry=project.may_run(row) and bool(states & {Status.FAILED, Status.CANCELED}),
         may_run=project.may_run(row),
         older=len(attempts) - len(latest),
+        absent=absent_jobs(project, row),
     )
 
 

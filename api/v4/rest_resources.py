@@ -101,7 +101,9 @@ Pull requests and pushes of other forges | OWN | P/incoming_hooks | their webhoo
 Runner protocol | OWN | /jobs /runners/verify /runners/router | GitLab's own, which it does not document
 Subscriptions to releases | OWN | P/subscriptions | as GitLab's, which has them in GraphQL only
 Tag sets of groups | OWN | G/tag_sets | what the jobs of a group asked for lately, and whether runners take it
-Why a job is there or not | OWN | P/jobs/:id/why P/pipelines/:id/why | the clause that decided
+Queue of runners | OWN | /runners/queue | what waits by tag set, for how long, and how long jobs waited lately
+Why a job is as it is | OWN | P/jobs/:id/why P/pipelines/:id/why | in words, with facts and the next step; the clause \
+that put it in or kept it out
 Access requests | NOT | P/access_requests G/access_requests | owners add members
 Agents and clusters | NOT | P/cluster_agents P/clusters G/clusters /admin/clusters | jobs reach clusters by variables
 Appearance | NOT | /application/appearance | the pages look the same everywhere

@@ -141,12 +141,29 @@ REASON: Final[Kind] = (
     Field("why", "object|null", "the clause that decided (`clause`), what it came to, and what was tried before"),
     Field("stuck_reason", "string|null", "why no runner can take a job that waits"),
     Field("left_out", "array", "what its runner does not do of what it asks for, in sentences", of="string"),
+    Field("explanation", "object|null", "why it is as it is: `reason`, `text`, `facts`, and the `next_step`, or null"),
 )
 WHY: Final[Kind] = (
     Field("pipeline", "object|null", "the clause that let the pipeline be made"),
     Field("jobs", "array", "jobs that are in", of="reason"),
     Field("absent", "array", "jobs that are not", of="reason"),
     Field("warnings", "array", "what works, but is rarely meant"),
+)
+TAG_SET_QUEUE: Final[Kind] = (
+    Field("tags", "array", "tags that the jobs ask for; none for jobs without", "tag_list", "string"),
+    Field("jobs", "integer", "how many wait"),
+    Field("own_jobs", "integer", "those of them that are of your projects"),
+    Field("oldest", "number", "seconds that one of them has waited"),
+    Field("stuck", "integer", "those that no runner takes"),
+    Field("stuck_reason", "string|null", "why, of the oldest of your own"),
+    Field("online", "integer", "runners that may take some of them and are there", "runners.online"),
+    Field("busy", "integer", "those of them that hold a job", "runners.busy"),
+    Field("paused", "integer", "runners that may take some of them and are paused", "runners.paused"),
+    Field("offline", "integer", "those that were not heard of for too long", "runners.offline"),
+    Field("running_jobs", "integer", "jobs that the online ones hold", "runners.jobs"),
+    Field("taken_jobs", "integer", "jobs that runners took in the last hour", "waits.jobs"),
+    Field("wait_p50", "number|null", "seconds that half of those had waited at most", "waits.p50"),
+    Field("wait_p95", "number|null", "seconds that 19 of 20 of them had waited at most", "waits.p95"),
 )
 ARTIFACT: Final[Kind] = (
     Field("path", "string", "in the archive"),
@@ -298,6 +315,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "trigger": TRIGGER,
     "runner": RUNNER,
     "runner details": RUNNER_DETAILS,
+    "tag set queue": TAG_SET_QUEUE,
     "manager": MANAGER,
     "new runner": NEW_RUNNER,
     "token": TOKEN,

@@ -8,13 +8,12 @@ import typer
 from cli.output import state_cell
 from cli.pairs import pairs
 from cli.remote import completion
-from cli.remote.documents import JOB, REASON, document, documents
+from cli.remote.documents import JOB, document, documents
 from cli.remote.invocation import Invocation, verb
 from cli.remote.moments import duration, moment, span
 from cli.remote.outage import PATIENCE, Deadline
 from cli.remote.pipeline import PatienceOption, TimeoutOption, job_row
-from cli.remote.pipeline_jobs import details_of, pipeline_of
-from domain.errors import Invalid, NotFound
+from cli.remote.pipeline_jobs import details_of, job_id_of, pipeline_of
 
 app = typer.Typer(help="Look at jobs: logs, artifacts; retry, play and cancel them.", no_args_is_help=True)
 
@@ -116,7 +115,7 @@ def retry_job(
 ) -> None:
     """Run a job that has ended again; shows the new attempt."""
     body = {} if from_step is None else {"from_step": from_step}
-    _ask(call, _job_id(call, job, pipeline), "retry", body)
+    _ask(call, job_id_of(call, job, pipeline), "retry", body)
 
 
 @verb(app, "play")
@@ -139,25 +138,21 @@ def play_job(
 @verb(app, "cancel")
 def cancel_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -> None:
     """Cancel a job that has not ended."""
-    _ask(call, _job_id(call, job, pipeline), "cancel", {})
+    _ask(call, job_id_of(call, job, pipeline), "cancel", {})
 
 
 @verb(app, "why")
 def why_job(call: Invocation, job: JobArgument, pipeline: PipelineOption = "") -> None:
-    """Tell which clause put a job into its pipeline, and what it waits for."""
+    """Tell why a job is as it is, what to do next, and which clause put it into its pipeline."""
+    from cli.remote.job_why import why_of
     from cli.remote.why_text import job_lines
 
-    found = _job(call, job, pipeline)
-    reason = document(REASON, call.api.get(f"{call.home}/jobs/{found['id']}/why"))
+    reason = why_of(call, job, pipeline)
     if call.out.as_json:
         call.out.document(reason)
         return
     for line in job_lines(reason):
         call.out.data(line)
-    if found["stuck_reason"]:
-        call.out.data(f"It waits: {found['stuck_reason']}")
-    if found["failure_text"]:
-        call.out.data(f"It failed: {found['failure_text']}")
 
 
 @verb(app, "artifacts")
@@ -176,7 +171,7 @@ def artifacts_of_job(
     """Download the artifacts of a job; a download that was cut off goes on where it was."""
     from cli.remote import artifacts
 
-    job_id = _job_id(call, job, pipeline)
+    job_id = job_id_of(call, job, pipeline)
     if show:
         artifacts.list_files(call, job_id)
         return
@@ -184,28 +179,8 @@ def artifacts_of_job(
     artifacts.fetch(call, job_id, path, output, patience=span("--patience", patience), deadline=deadline)
 
 
-def _job_id(call: Invocation, named: str, pipeline: str) -> int:
-    """The id of a job that is named by id, address or name. Raises `NotFound`, `Invalid`."""
-    pasted = call.paste(named, "jobs")
-    if pasted is not None:
-        return pasted
-    if named.isascii() and named.isdigit() and not pipeline:
-        return int(named)
-    details = details_of(call, pipeline_of(call, pipeline))
-    found = [job for job in details["jobs"] if job["name"] == named]
-    if not found:
-        names = ", ".join(job["name"] for job in details["jobs"][:10]) or "no job"
-        raise NotFound(
-            f"Pipeline {details['id']} has no job {named!r}; it has {names}. "
-            f"Next: `perdure job list --pipeline {details['id']}`."
-        )
-    if len(found) > 1:
-        raise Invalid(f"{named!r} is the name of jobs {', '.join(str(job['id']) for job in found)}; give a number.")
-    return int(found[0]["id"])
-
-
 def _job(call: Invocation, named: str, pipeline: str) -> dict[str, Any]:
-    job_id = _job_id(call, named, pipeline)
+    job_id = job_id_of(call, named, pipeline)
     with call.naming(f"job {job_id}", "perdure job list"):
         return document(JOB, call.api.get(f"{call.home}/jobs/{job_id}"))
 

@@ -128,7 +128,7 @@ def cancel_pipeline(call: Invocation, pipeline: PipelineArgument = "") -> None:
 
 @verb(app, "why")
 def why_pipeline(call: Invocation, pipeline: PipelineArgument = "") -> None:
-    """Tell why jobs are in the pipeline, why others are not, and what the waiting ones wait for."""
+    """Tell why jobs are in the pipeline and as they are, why others are not in it, and what to do next."""
     from cli.remote.why_text import why_lines
 
     pipeline_id = pipeline_of(call, pipeline)
@@ -139,11 +139,6 @@ def why_pipeline(call: Invocation, pipeline: PipelineArgument = "") -> None:
         return
     for line in why_lines(found):
         call.out.data(line)
-    for job in details_of(call, pipeline_id)["jobs"]:
-        if job["stuck_reason"]:
-            call.out.data(f"{job['name']} waits: {job['stuck_reason']}")
-        if job["failure_text"]:
-            call.out.data(f"{job['name']} failed: {job['failure_text']}")
 
 
 def _watch(call: Invocation, pipeline_id: int, timeout: str, patience: str) -> None:

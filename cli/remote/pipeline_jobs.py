@@ -67,3 +67,23 @@ def _jobs_of(call: Invocation, pipeline_id: int) -> list[dict[str, Any]]:
         names.setdefault(job["name"], job["id"])
     latest = {job["name"]: job for job in found}
     return sorted(latest.values(), key=lambda job: (stages[job["stage"]], names[job["name"]]))
+
+
+def job_id_of(call: Invocation, named: str, pipeline: str) -> int:
+    """The id of a job that is named by id, address or name. Raises `NotFound`, `Invalid`."""
+    pasted = call.paste(named, "jobs")
+    if pasted is not None:
+        return pasted
+    if named.isascii() and named.isdigit() and not pipeline:
+        return int(named)
+    details = details_of(call, pipeline_of(call, pipeline))
+    found = [job for job in details["jobs"] if job["name"] == named]
+    if not found:
+        names = ", ".join(job["name"] for job in details["jobs"][:10]) or "no job"
+        raise NotFound(
+            f"Pipeline {details['id']} has no job {named!r}; it has {names}. "
+            f"Next: `perdure job list --pipeline {details['id']}`."
+        )
+    if len(found) > 1:
+        raise Invalid(f"{named!r} is the name of jobs {', '.join(str(job['id']) for job in found)}; give a number.")
+    return int(found[0]["id"])

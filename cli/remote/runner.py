@@ -108,6 +108,17 @@ def show_runner(call: Invocation, runner: RunnerArgument) -> None:
     _show(call, found)
 
 
+@verb(app, "queue", project=False)
+def show_queue(call: Invocation) -> None:
+    """Show what waits for runners by tag set, how long jobs waited in the last hour, and who could take them.
+
+    Administrators see all of it, others the tag sets of the projects whose jobs they may run.
+    """
+    from cli.remote.runner_queue import print_queue
+
+    print_queue(call)
+
+
 @verb(app, "pause", project=False)
 def pause_runner(call: Invocation, runner: RunnerArgument) -> None:
     """Let a runner take no new jobs."""

@@ -21,6 +21,10 @@ def job_lines(reason: Mapping[str, Any]) -> Iterator[str]:
     """The lines for one job."""
     stage = f"  (stage {printable(reason['stage'])})" if reason["stage"] else ""
     yield f"  {printable(reason['name'])}{stage}"
+    if explanation := reason.get("explanation"):
+        yield f"    {printable(explanation['text'])}"
+        if explanation["next_step"]:
+            yield f"    Next: {printable(explanation['next_step'])}"
     if reason["why"]:
         yield f"    {_sentence(reason['why'])}"
         yield from _clauses(reason["why"])

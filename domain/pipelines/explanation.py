@@ -37,7 +37,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Holdup:
     """Why a job is as it is. `jobs` are the names of those that it waits for, or that have ruled it out.
 
     `id` is None for an attempt whose row is still to be made.
@@ -104,7 +104,7 @@ def unsettled(pipeline: Pipeline) -> tuple[Job, ...]:
     return tuple(job for job in pipeline.jobs if job.status is Status.SKIPPED or job.status not in COMPLETE)
 
 
-def explain(pipeline: Pipeline, jobs: Iterable[Job], now: datetime) -> tuple[Explanation, ...]:
+def explain(pipeline: Pipeline, jobs: Iterable[Job], now: datetime) -> tuple[Holdup, ...]:
     """Why these jobs of the pipeline do not go on at `now`, in their order."""
     before = _Before(pipeline)
     return tuple(_BY_STATUS[job.status](before, job, now) for job in jobs)
@@ -132,12 +132,12 @@ def _folded(jobs: tuple[Job, ...], *, needs: bool) -> tuple[Status, tuple[Job, .
     return status, tuple(job for job in jobs if fold(job.status, job.allow_failure) != Status.SUCCESS)
 
 
-def _explained(job: Job, cause: Cause, text: str, jobs: Iterable[Job] = ()) -> Explanation:
+def _explained(job: Job, cause: Cause, text: str, jobs: Iterable[Job] = ()) -> Holdup:
     row = job.id if job.has_row else None
-    return Explanation(row, job.name, job.status, cause, text, tuple(other.name for other in jobs))
+    return Holdup(row, job.name, job.status, cause, text, tuple(other.name for other in jobs))
 
 
-def _created(before: _Before, job: Job, _now: datetime) -> Explanation:
+def _created(before: _Before, job: Job, _now: datetime) -> Holdup:
     if not job.has_row:
         return _explained(job, Cause.TURN, "its next attempt is being made")
     prior, jobs = before.prior(job)
@@ -149,7 +149,7 @@ def _created(before: _Before, job: Job, _now: datetime) -> Explanation:
     return _explained(job, Cause.JOBS, f"waits for {_listed(f'{one.name} ({_seen(one)})' for one in waits)}", waits)
 
 
-def _skipped(before: _Before, job: Job, _now: datetime) -> Explanation:
+def _skipped(before: _Before, job: Job, _now: datetime) -> Holdup:
     prior, jobs = before.prior(job)
     by_needs = job.needs is not None
     if prior not in COMPLETE or prior in ACCEPTED[job.when][by_needs]:
@@ -161,13 +161,13 @@ def _skipped(before: _Before, job: Job, _now: datetime) -> Explanation:
     return _explained(job, Cause.RULED_OUT, f"was skipped because {_what_became_of(culprits)}", culprits)
 
 
-def _scheduled(_before: _Before, job: Job, now: datetime) -> Explanation:
+def _scheduled(_before: _Before, job: Job, now: datetime) -> Holdup:
     if job.due_at is None or job.due_at <= now:
         return _explained(job, Cause.ROOM, "is due; it starts when the pipeline has fewer open jobs")
     return _explained(job, Cause.TIME, f"is due at {job.due_at.isoformat(timespec='seconds')}")
 
 
-def _waiting(_before: _Before, job: Job, _now: datetime) -> Explanation:
+def _waiting(_before: _Before, job: Job, _now: datetime) -> Holdup:
     if job.slot:
         return _explained(job, Cause.ROOM, "has the slot of its resource group; it starts when there is room")
     return _explained(job, Cause.SLOT, "waits for the slot of its resource group")
@@ -176,23 +176,23 @@ def _waiting(_before: _Before, job: Job, _now: datetime) -> Explanation:
 def _by(cause: Cause, text: str, bridge_text: str) -> "_Explain":
     """Explains a status that needs no look at other jobs; a bridge has a text of its own."""
 
-    def explain_one(_before: _Before, job: Job, _now: datetime) -> Explanation:
+    def explain_one(_before: _Before, job: Job, _now: datetime) -> Holdup:
         return _explained(job, Cause.DOWNSTREAM, bridge_text) if job.bridge else _explained(job, cause, text)
 
     return explain_one
 
 
-def _manual(_before: _Before, job: Job, _now: datetime) -> Explanation:
+def _manual(_before: _Before, job: Job, _now: datetime) -> Holdup:
     if job.follows:
         return _explained(job, Cause.DOWNSTREAM, "its downstream pipeline waits for a person")
     return _explained(job, Cause.PERSON, "waits for a person: play it")
 
 
-def _ended(_before: _Before, job: Job, _now: datetime) -> Explanation:
+def _ended(_before: _Before, job: Job, _now: datetime) -> Holdup:
     return _explained(job, Cause.ENDED, "has ended")
 
 
-_Explain = Callable[[_Before, Job, datetime], Explanation]
+_Explain = Callable[[_Before, Job, datetime], Holdup]
 _BY_STATUS: Final[Mapping[Status, _Explain]] = {
     Status.CREATED: _created,
     Status.WAITING_FOR_RESOURCE: _waiting,

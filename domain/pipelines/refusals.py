@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from domain.config.plan import When
-from domain.pipelines.explanation import Cause, Explanation, explain
+from domain.pipelines.explanation import Cause, Holdup, explain
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.status import COMPLETE, Status
 
@@ -50,6 +50,11 @@ def refusal(pipeline: Pipeline, job: Job, verb: str) -> str:
 def standing(pipeline: Pipeline, job: Job) -> str:
     """What a job waits for, as a sentence without its full stop: the jobs that are missing by stages, or by needs."""
     (found,) = explain(pipeline, [job], _NO_TIME)
+    return standing_of(pipeline, job, found)
+
+
+def standing_of(pipeline: Pipeline, job: Job, found: Holdup) -> str:
+    """The same where it is known already what holds the job up."""
     if found.cause is Cause.JOBS:
         return f"It {found.text.replace('waits for', f'waits for {_places(pipeline, job, found)}:', 1)}"
     return found.text[0].upper() + found.text[1:] if found.text.startswith(("a ", "its ")) else f"It {found.text}"
@@ -59,10 +64,11 @@ def _is_played_later(job: Job) -> bool:
     return job.status is Status.CREATED and job.when is When.MANUAL
 
 
-def _places(pipeline: Pipeline, job: Job, found: Explanation) -> str:
+def _places(pipeline: Pipeline, job: Job, found: Holdup) -> str:
     """Where the missing jobs stand."""
     if job.needs is not None:
         return "jobs that it needs"
-    places = sorted({other.stage for other in pipeline.jobs if other.name in found.jobs})
+    missing = frozenset(found.jobs)
+    places = sorted({other.stage for other in pipeline.jobs if other.name in missing})
     names = ", ".join(pipeline.stages[place] for place in places)
     return f"stage{'s' if len(places) > 1 else ''} {names}"

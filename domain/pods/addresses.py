@@ -87,6 +87,7 @@ TABLE: Final = (
     _address("/api/v4/jobs", By.ID),
     _address("/api/v4/runners/all", By.CALLER),
     _address("/api/v4/runners/managers", By.BODY),
+    _address("/api/v4/runners/queue", By.CALLER),
     _address("/api/v4/runners/verify", By.BODY),
     _address("/api/v4/runners/router", By.CALLER),
     _address("/api/v4/runners/reset_authentication_token", By.BODY),

@@ -129,6 +129,7 @@ class Job(SQLModel, table=True):
         *_where_given("runner_id", after=("id",)),
         Index("job_of_project_by_end", "project_id", "finished_at", **_only("finished_at IS NOT NULL")),
         Index("job_with_coverage", "pipeline_id", **_only("coverage IS NOT NULL")),
+        *_where_given("started_at", after=("demand_id", "queued_at", "bridge")),
         COUNTING,
     )
 

@@ -1,6 +1,6 @@
 """Why a pipeline is as it is: our own addition to GitLab's paths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -9,7 +9,11 @@ from typing_extensions import TypedDict
 from api.deps import ServicesDep
 from api.routes import RouteList
 from api.v4.access import JobDep, PipelineDep
+from application.jobs import explaining
 from domain.config.why import why_shown
+from domain.why.absent import absent as absent_job
+from domain.why.explanation import Explanation
+from models.repositories.pipelines import jobs as job_rows
 from models.repositories.pipelines import left_out, pipelines, reasons
 from models.repositories.queue import waiting_jobs
 
@@ -42,10 +46,20 @@ class KnownJobResponse(TypedDict):
     left_out: list[str]
 
 
+class ExplanationResponse(TypedDict):
+    """Why a job is as it is (`text`), the facts behind that (docs/why.md), and the next step, if any."""
+
+    reason: str
+    text: str
+    facts: dict[str, Any]
+    next_step: str | None
+
+
 class ExplainedJobResponse(KnownJobResponse):
-    """A job with the clause that put it into its pipeline."""
+    """A job with the clause that put it into its pipeline, and why it is as it is."""
 
     why: dict[str, Any]
+    explanation: ExplanationResponse
 
 
 class JobWhyResponse(ExplainedJobResponse):
@@ -68,22 +82,32 @@ class PipelineWhyResponse(TypedDict):
 async def why_of_pipeline(found: PipelineDep, services: ServicesDep) -> PipelineWhyResponse:
     """The clause that let the pipeline be made, those of its jobs, and those that kept other jobs away.
 
-    `stuck_reason` says why no runner can take a job that waits, `left_out` what the runner that took it does not do of
-    what it asks for.
+    `explanation` says why each is as it is and what to do, as its page does; `stuck_reason` why no runner can take a
+    job that waits, `left_out` what the runner that took it does not do of what it asks for.
 
     Who may only read sees the values of variables that the server defines or the configuration writes, and no others.
     """
     async with services.database.read() as connection:
         jobs = await reasons.of_jobs(connection, found.row.id)
+        rows = [row for row in await job_rows.in_order(connection, found.row.id) if not row.retried]
         stuck = await waiting_jobs.reasons(connection, jobs, services.clock(), services.settings.times.runner_online)
         omitted = await left_out.of_pipeline(connection, found.row.id)
+    explained = await explaining.of_jobs(services, found.project, found.row, rows)
     seen = partial(why_shown, may_run=found.project.may_run(found.row))
     why = found.row.reasons.get("why")
     absent = found.row.reasons.get("absent", [])
     return {
         "pipeline": why and seen(why),
-        "jobs": [{**_known(row, stuck.get(row.id), omitted.get(row.id, ())), "why": seen(row.why)} for row in jobs],
-        "absent": [{**one, "why": seen(one["why"])} for one in absent],
+        "jobs": [
+            {
+                **_known(row, stuck.get(row.id), omitted.get(row.id, ())),
+                "why": seen(row.why),
+                "explanation": shown(explained[row.id]),
+            }
+            for row in jobs
+            if row.id in explained
+        ],
+        "absent": [_absent(one, seen(one["why"])) for one in absent],
         "warnings": found.row.reasons.get("warnings", []),
         "includes": found.row.reasons.get("includes", []),
     }
@@ -94,7 +118,8 @@ async def why_of_job(found: JobDep, services: ServicesDep) -> JobWhyResponse:
     """The clause that put a job into its pipeline, and whether somebody has started it by hand in Temporal.
 
     Nobody knows who that was, so the job has the rights of the pipeline's user. `stuck_reason` says why no runner can
-    take it, if it waits for one, `left_out` what the runner that took it does not do of what it asks for.
+    take it, if it waits for one, `left_out` what the runner that took it does not do of what it asks for;
+    `explanation` why it is as it is, whatever its state, and what to do.
     """
     row = found.row
     async with services.database.read() as connection:
@@ -102,7 +127,28 @@ async def why_of_job(found: JobDep, services: ServicesDep) -> JobWhyResponse:
         why = why_shown(await reasons.of_job(connection, row.id), may_run=found.project.may_run(pipeline))
         stuck = await waiting_jobs.reasons(connection, [row], services.clock(), services.settings.times.runner_online)
         omitted = await left_out.of_job(connection, row.id)
-    return {**_known(row, stuck.get(row.id), omitted), "why": why, "unknown_caller": row.unknown_caller}
+    explained = await explaining.of_jobs(services, found.project, pipeline, [row])
+    return {
+        **_known(row, stuck.get(row.id), omitted),
+        "why": why,
+        "explanation": shown(explained[row.id]),
+        "unknown_caller": row.unknown_caller,
+    }
+
+
+def _absent(one: Mapping[str, Any], why: dict[str, Any]) -> dict[str, Any]:
+    """A job that is not in the pipeline."""
+    return {**one, "why": why, "explanation": shown(absent_job(why))}
+
+
+def shown(explanation: Explanation) -> ExplanationResponse:
+    """An explanation as REST shows it."""
+    return {
+        "reason": explanation.reason,
+        "text": explanation.text,
+        "facts": dict(explanation.facts),
+        "next_step": explanation.next_step or None,
+    }
 
 
 def _known(row: _Named, stuck_reason: str | None, omitted: Sequence[str]) -> KnownJobResponse:

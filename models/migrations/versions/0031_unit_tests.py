@@ -7,7 +7,7 @@ from alembic import op
 from models.columns import BIG, Moment
 
 revision = '0031'
-down_revision = '0029'
+down_revision = '0030'
 branch_labels = None
 depends_on = None
 

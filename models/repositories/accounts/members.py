@@ -135,6 +135,11 @@ def project_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     return select(every.c.id)
 
 
+async def projects_with(connection: AsyncConnection, user_id: int, level: int) -> frozenset[int]:
+    """The ids of the projects in which a person has at least `level`."""
+    return frozenset(row.id for row in await connection.execute(project_ids(user_id, level)))
+
+
 def namespace_ids(user_id: int, level: int = 1) -> Select[tuple[int]]:
     """Statement for the ids of the groups in which a person has at least `level`."""
     return (

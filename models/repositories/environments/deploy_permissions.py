@@ -107,6 +107,16 @@ async def refusal_of_job(connection: AsyncConnection, job_id: int, user_id: int)
     return "" if target is None else await refusal_of(connection, target, user_id)
 
 
+async def refusals_of_jobs(connection: AsyncConnection, job_ids: Collection[int], user_id: int) -> Mapping[int, str]:
+    """The same of many jobs, by id, for those that somebody may not run or end."""
+    if not job_ids:
+        return {}
+    rows = all_of(_JobRow, await connection.execute(_OF_JOBS, {"b_jobs": sorted(job_ids)}))
+    targets = {row.id: target for row in rows if (target := _target_of(row)) is not None}
+    known = {target: await refusal_of(connection, target, user_id) for target in set(targets.values())}
+    return {job_id: known[target] for job_id, target in targets.items() if known[target]}
+
+
 async def refusal_of_environment(connection: AsyncConnection, row: EnvironmentRow, user_id: int) -> str:
     """Why somebody may not deploy to an environment; empty if they may."""
     return await refusal_of(connection, Target(row.project_id, row.name, row.tier), user_id)

@@ -75,12 +75,16 @@ async def used_by(connection: AsyncConnection, pipeline_ids: Collection[int]) ->
 
 async def waiting(connection: AsyncConnection) -> list[WaitingJobs]:
     """What pending jobs ask for; of a longer queue than `MAX_ROWS` so many are looked at."""
+    found = await waiting_by_demand(connection)
+    known = await read(connection, found)
+    return [WaitingJobs(known[key], jobs, waited) for key, (jobs, waited) in found.items() if key in known]
+
+
+async def waiting_by_demand(connection: AsyncConnection) -> Mapping[int, tuple[int, float]]:
+    """How many jobs wait by the id of their demand, and for how many seconds the first has."""
     now = await database_time.seconds(connection)
     rows = (await connection.execute(_WAITING, {"b_most": MAX_ROWS[connection.dialect.name]})).all()
-    known = await read(connection, (row.demand_id for row in rows))
-    return [
-        WaitingJobs(known[row.demand_id], row.jobs, max(0.0, now - row.since)) for row in rows if row.demand_id in known
-    ]
+    return {row.demand_id: (int(row.jobs), max(0.0, now - row.since)) for row in rows}
 
 
 async def read(connection: AsyncConnection, ids: Iterable[int]) -> Mapping[int, Demand]:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.status import Status
 from domain.pipelines.stuck import why_stuck
 from domain.runners.matching import Candidate
+from domain.runners.named_runner import NamedRunner
 from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.pipelines.job_rows import job
@@ -30,6 +31,7 @@ runner = table_of(Runner)
 
 _RUNNERS: Final = select(
     runner.c.id,
+    runner.c.description,
     runner.c.runner_type,
     runner.c.organisation_id,
     runner.c.namespace_id,
@@ -40,7 +42,11 @@ _RUNNERS: Final = select(
     runner.c.paused,
     runner.c.contacted_at,
 )
-_HOLDERS: Final = select(job.c.runner_id).join(lease, lease.c.job_id == job.c.id).distinct()
+_HOLDERS: Final = (
+    select(job.c.runner_id, func.count().label("jobs"))
+    .join(lease, lease.c.job_id == job.c.id)
+    .group_by(job.c.runner_id)
+)
 _OLD: Final = (
     select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
     .join(queue, queue.c.job_id == job.c.id)
@@ -80,8 +86,9 @@ class AwaitedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _SeenRunner(MatchedRunner):
-    """A runner, and when it was last heard of."""
+    """A runner, what it is called, and when it was last heard of."""
 
+    description: str
     contacted_at: datetime | None
 
 
@@ -133,16 +140,26 @@ async def count(connection: AsyncConnection) -> int:
 
 async def candidates(connection: AsyncConnection, now: datetime, online: float) -> list[Candidate]:
     """Every registered runner. One that holds a job is online, however long ago it asked for another."""
-    holders = set((await connection.execute(_HOLDERS)).scalars())
+    return [one.candidate for one in await named_runners(connection, now, online)]
+
+
+async def named_runners(connection: AsyncConnection, now: datetime, online: float) -> list[NamedRunner]:
+    """The same with their names and how many jobs they hold, the one that was registered first first."""
+    holders = {row.runner_id: int(row.jobs) for row in await connection.execute(_HOLDERS)}
     since = now - timedelta(seconds=online)
     projects = await linked_projects(connection)
     return [
-        candidate(
-            row,
-            projects.get(row.id, ()),
-            online=row.id in holders or (row.contacted_at is not None and row.contacted_at >= since),
+        NamedRunner(
+            row.id,
+            row.description,
+            candidate(
+                row,
+                projects.get(row.id, ()),
+                online=row.id in holders or (row.contacted_at is not None and row.contacted_at >= since),
+            ),
+            holders.get(row.id, 0),
         )
-        for row in all_of(_SeenRunner, await connection.execute(_RUNNERS))
+        for row in all_of(_SeenRunner, await connection.execute(_RUNNERS.order_by(runner.c.id)))
     ]
 
 

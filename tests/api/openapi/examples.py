@@ -38,6 +38,8 @@ _MEASURED: Final = {
     "execution_duration": 0.12,
     "seconds": 0.12,
     "oldest": 12.5,
+    "p50": 4.2,
+    "p95": 61.5,
     "oldest_pending": 12.5,
 }
 """Numbers that are others each time."""

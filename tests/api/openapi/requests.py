@@ -146,6 +146,7 @@ def _of_pods() -> Iterator[Request]:
     yield Request("GET", "/pod", "admin")
     yield Request("GET", "/pod/tag_sets", "admin")
     yield Request("GET", "/pod/queue", "admin")
+    yield Request("GET", "/runners/queue", "admin")
     yield Request("GET", "/groups/{group}/tag_sets", query={"days": "30"})
 
 

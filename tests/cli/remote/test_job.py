@@ -287,6 +287,6 @@ async def test_what_was_left_is_compared_before_it_counts(site: Site, shell: She
 async def test_why_says_what_it_means_that_a_job_failed_before_it_ran(site: Site, shell: Shell) -> None:
     await site.world.pipeline("one: {script: x, environment: review/$NOBODY}\n")
     assert (await site.world.request()).status_code == 204
-    says = "Its environment has no valid name"
-    assert f"It failed: {says}" in (await shell("job", "why", "one")).out
-    assert f"one failed: {says}" in (await shell("pipeline", "why")).out
+    says = "Its environment has no valid name after the variables were put in; change environment:name."
+    assert f"    {says}\n" in (await shell("job", "why", "one")).out
+    assert f"    {says}\n" in (await shell("pipeline", "why")).out

@@ -3,7 +3,7 @@
 import shlex
 
 from auth.permissions import MAINTAINER
-from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, schema
+from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, TAG_SET_QUEUE, schema
 from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches, matches_list
 from tests.cli.remote.shell import Shell
@@ -125,3 +125,22 @@ async def test_what_a_runner_leaves_out_of_a_job_is_told(site: Site, shell: Shel
     assert told.endswith("has no containers: `image` ruby is not used.")
     assert told in (await shell("job", "why", "one")).out
     assert told in (await shell("pipeline", "why")).out
+
+
+async def test_the_queue_by_tag_set(site: Site, shell: Shell) -> None:
+    empty = await shell("runner", "queue")
+    assert (empty.code, "Nothing waits" in empty.err + empty.out) == (0, True)
+    await site.world.request()
+    await site.world.pipeline("one: {script: x}\ntwo: {script: x}\ngpu: {script: x, tags: [gpu]}\n")
+    await site.world.job()
+    shown = await document(shell, "runner", "queue")
+    assert matches_list(shown, schema(TAG_SET_QUEUE))
+    found = {tuple(one["tags"]): one for one in shown}
+    assert (found[()]["jobs"], found[()]["online"], found[()]["busy"], found[()]["taken_jobs"]) == (1, 1, 1, 1)
+    assert found[()]["wait_p50"] is not None
+    assert (found["gpu",]["stuck"], found["gpu",]["wait_p95"]) == (1, None)
+    rows = [line.split("\t") for line in (await shell("runner", "queue")).out.splitlines()]
+    assert {row[0]: (row[1], row[3], row[6]) for row in rows if len(row) > 6} == {
+        "gpu": ("1", "0 (0 busy)", "No runner of this project has the tag gpu."),
+        next(row[0] for row in rows if row[0] != "gpu"): ("1", "1 (1 busy)", ""),
+    }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from domain.config.plan import When
 from domain.errors import NotFound
 from domain.pipelines.decisions import next_due
-from domain.pipelines.explanation import Cause, Explanation, explain, find_job, overview, unsettled
+from domain.pipelines.explanation import Cause, Holdup, explain, find_job, overview, unsettled
 from domain.pipelines.operations import play_job
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.status import COMPLETE, Status
@@ -138,7 +138,7 @@ def moments(draw: st.DrawFn) -> Pipeline:
     return graph.with_jobs(changed)
 
 
-def explained(graph: Pipeline) -> list[tuple[Job, Explanation]]:
+def explained(graph: Pipeline) -> list[tuple[Job, Holdup]]:
     """Every job about which people ask, with what they are told."""
     jobs = unsettled(graph)
     return list(zip(jobs, explain(graph, jobs, NOW), strict=True))

@@ -44,8 +44,9 @@ async def test_a_stuck_job_says_why_at_once(site: Site) -> None:
         one = await client.get(f"/api/v4/projects/{site.world.project_id}/jobs/{found['gpu']['id']}")
     assert one.json()["stuck_reason"] == WHY
     shown = WHY.replace("<", "&lt;").replace(">", "&gt;")
-    assert f"This job is stuck. {shown}" in await page(site, f"jobs/{found['gpu']['id']}")
-    assert "stuck" not in await page(site, f"jobs/{found['build']['id']}")
+    nearest = f"Nearest is runner #{site.world.runner_id} (a runner of tests): it lacks &lt;b&gt;gpu."
+    assert f"{shown} {nearest}" in await page(site, f"jobs/{found['gpu']['id']}")
+    assert "Nearest is" not in await page(site, f"jobs/{found['build']['id']}")
     assert (await page(site, f"pipelines/{pipeline}")).count(f"Stuck: {shown}") == 1
 
 

@@ -1,0 +1,67 @@
+"""Which runner comes nearest to taking a job, and what it lacks."""
+
+import pytest
+
+from domain.runners.matching import Candidate, Demand, RunnerType
+from domain.runners.named_runner import NamedRunner
+from domain.runners.nearest import nearest
+
+
+def runner(number: int, *tags: str, **values: object) -> NamedRunner:
+    return NamedRunner(number, f"r{number}", Candidate(tags=frozenset(tags), **values))  # type: ignore[arg-type]
+
+
+def wanting(*tags: str) -> Demand:
+    return Demand(1, 1, frozenset(tags))
+
+
+FOREIGN = NamedRunner(9, "secret", Candidate(RunnerType.PROJECT, 1, frozenset({2}), frozenset({"gpu"})))
+
+
+def test_runners_of_others_are_never_named() -> None:
+    assert nearest(wanting("gpu"), [FOREIGN]) is None
+    found = nearest(wanting("gpu"), [FOREIGN, runner(1)])
+    assert found is not None
+    assert (found.runner.id, found.missing) == (1, ("gpu",))
+
+
+@pytest.mark.parametrize(
+    ("tags", "runners", "number", "words"),
+    [
+        (("a", "b"), [runner(1), runner(2, "a")], 2, "lacks b"),
+        (("a",), [runner(1, paused=True), runner(2)], 2, "lacks a"),
+        (("a",), [runner(1, "a", paused=True), runner(2)], 1, "is paused"),
+        (("a",), [runner(1, "a", paused=True, online=False)], 1, "is paused and is offline"),
+        (("a",), [runner(1), runner(2)], 1, "lacks a"),
+        (("linux",), [runner(1, "mac"), runner(2, "linx")], 2, "lacks linux (it has linx)"),
+        ((), [runner(1, "a", run_untagged=False)], 1, "takes no jobs without tags"),
+        (("a",), [runner(1, "a", ref_protected=True)], 1, "takes only jobs of protected refs"),
+    ],
+)
+def test_the_one_that_lacks_least_is_nearest(
+    tags: tuple[str, ...], runners: list[NamedRunner], number: int, words: str
+) -> None:
+    found = nearest(wanting(*tags), runners)
+    assert found is not None
+    assert (found.runner.id, found.words) == (number, words)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "tag", "similar"),
+    [
+        ("windows-shared", "windows-shared-1", True),
+        ("Windows_Shared", "windows-shared", True),
+        ("linux", "linx", True),
+        ("linux", "linuxx", True),
+        ("linux", "lynux", True),
+        ("mac", "macos", True),
+        ("x", "xl", False),
+        ("a", "b", False),
+        ("linux", "docker", False),
+        ("arm64", "amd64", False),
+    ],
+)
+def test_a_slip_of_the_pen_is_seen(wanted: str, tag: str, similar: bool) -> None:
+    found = nearest(wanting(wanted), [runner(1, tag)])
+    assert found is not None
+    assert found.similar == (tag if similar else "")

@@ -1,0 +1,1 @@
+"""Tests of why jobs are as they are."""
