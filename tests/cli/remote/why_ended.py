@@ -1,6 +1,6 @@
 """Jobs that were skipped, are not in the pipeline, failed or were canceled: situations of `test_why.py`.
 
-The words are written by hand, from what GitLab does in each (docs/reference/pipelines.md, "States of a job").
+The words are written by hand, from what GitLab does in each (docs/reference/pipelines.md, "When a job may start").
 """
 
 from typing import Final
