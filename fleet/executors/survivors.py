@@ -6,7 +6,7 @@ from typing import Final
 
 import psutil
 
-from steps.engine.processes import end_all
+from steps.engine.processes import MARK_LOOKS, end_all
 
 MARK: Final = "PERDURE_JOB_MARK"
 """Environment variable whose value tells the processes of one job from all others."""
@@ -47,7 +47,7 @@ def end_survivors(mark: str, group: int = 0, group_started: float = 0.0, *, grac
     A group that was the job's stays so when its leader has ended.
     """
     ours = group if _is_ours(group, group_started) else 0
-    return end_all(lambda: _found(mark, ours), grace)
+    return end_all(lambda: _found(mark, ours), grace, looks=MARK_LOOKS)
 
 
 def _is_ours(group: int, group_started: float) -> bool:

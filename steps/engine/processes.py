@@ -17,6 +17,8 @@ _SET_CHILD_SUBREAPER: Final = 36
 KILL_WAIT: Final = 5.0
 """Seconds to wait for what was killed; what hangs in the kernel is left to it."""
 _LOOK: Final = 0.02
+MARK_LOOKS: Final = 3
+"""Looks at the environment of every process of the machine, which take a while, before none is taken to be left."""
 
 
 def adopt_orphans() -> None:
@@ -33,16 +35,23 @@ def end_descendants(grace: float, meanwhile: Callable[[], None]) -> None:
 
 
 def end_all(
-    find: Callable[[], Sequence[psutil.Process]], grace: float, meanwhile: Callable[[], None] = lambda: None
+    find: Callable[[], Sequence[psutil.Process]],
+    grace: float,
+    meanwhile: Callable[[], None] = lambda: None,
+    looks: int = 1,
 ) -> int:
     """SIGTERM to all that are found, SIGKILL after `grace` seconds, until none is; how many there were at first.
 
-    It is asked again and again: processes that are started while others are ended are found, too.
+    It is asked again and again: processes that are started while others are ended are found, too. So many `looks` in a
+    row must find none: one that takes its time misses what has just taken the place of another.
     """
-    found = find()
-    count, deadline = len(found), time.monotonic() + grace
+    count, empty, deadline = 0, 0, time.monotonic() + grace
     told: set[psutil.Process] = set()
-    while found and time.monotonic() <= deadline + KILL_WAIT:
+    while time.monotonic() <= deadline + KILL_WAIT:
+        found = find()
+        count, empty = count or len(found), 0 if found else empty + 1
+        if empty >= looks:
+            break
         is_over = time.monotonic() >= deadline
         for process in found:
             with contextlib.suppress(psutil.Error):
@@ -53,7 +62,6 @@ def end_all(
                     process.terminate()
         meanwhile()
         time.sleep(_LOOK)
-        found = find()
     return count
 
 

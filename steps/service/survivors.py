@@ -4,7 +4,7 @@ import contextlib
 
 import psutil
 
-from steps.engine.processes import end_all
+from steps.engine.processes import MARK_LOOKS, end_all
 from steps.engine.run_process import MARK
 
 
@@ -20,4 +20,4 @@ def find_survivors(mark: str) -> list[psutil.Process]:
 
 def end_survivors(mark: str, grace: float) -> int:
     """End them all, by SIGKILL after `grace` seconds; how many there were at first."""
-    return end_all(lambda: find_survivors(mark), grace)
+    return end_all(lambda: find_survivors(mark), grace, looks=MARK_LOOKS)
