@@ -61,7 +61,7 @@ FIELDS = {
     "actions": [{"action": "create", "file_path": "b", "content": "b"}],
 }
 """Values that mean something, where the schema does not say which do."""
-LEFT_OUT = {"start_branch", "start_sha", "start_project", "last_commit_id"}
+LEFT_OUT = {"start_branch", "start_sha", "start_project", "last_commit_id", "from_step"}
 NEEDED = {"jobs/play", "jobs/retry", "pipelines/retry", "projects/pipeline", "repository/branches", "projects/releases"}
 """Doors by which developers start something, or this test has not seen it."""
 
