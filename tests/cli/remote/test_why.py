@@ -13,6 +13,8 @@ from tests.cli.remote.shell import Shell
 from tests.cli.remote.situations import Play, Situation
 from tests.cli.remote.why_situations import SITUATIONS
 
+pytestmark = pytest.mark.slow  # 44 whole pipelines, each asked three times; `tests/domain/why` is quick
+
 _TEXT = re.compile(r"<span data-text>(.*?)</span>(?: <span[^>]*data-next-step>(.*?)</span>)?", re.DOTALL)
 _ABSENT = re.compile(r"<li><strong>(.*?)</strong> (<span data-text>.*?)</li>", re.DOTALL)
 

@@ -66,6 +66,7 @@ async def test_steps_go_on_and_are_found_again(server: ProtocolServer, start: St
 
 
 @needs_namespaces
+@pytest.mark.slow  # two runners are started, as in `test_steps_go_on_and_are_found_again`
 async def test_steps_in_namespaces_go_on_too(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
     """What the job wrote is not seen from outside: the log tells."""
     go = Path(tempfile.mkdtemp()) / "go"
@@ -85,6 +86,7 @@ async def test_steps_in_namespaces_go_on_too(server: ProtocolServer, start: Star
         shutil.rmtree(go.parent)
 
 
+@pytest.mark.slow  # two runners are started, as in `test_steps_go_on_and_are_found_again`
 async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
     """As when the machine starts anew."""
     go = tmp_path / "go"
@@ -103,6 +105,7 @@ async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Star
     assert find_survivors(record["mark"]) == []
 
 
+@pytest.mark.slow  # two runners are started, as in `test_steps_go_on_and_are_found_again`
 async def test_a_job_that_was_taken_away_meanwhile_is_ended(
     server: ProtocolServer, start: Start, tmp_path: Path
 ) -> None:
@@ -119,6 +122,7 @@ async def test_a_job_that_was_taken_away_meanwhile_is_ended(
     assert 1 not in server.finals
 
 
+@pytest.mark.slow  # two runners are started, as in `test_steps_go_on_and_are_found_again`
 async def test_no_secret_stays_when_the_job_is_over(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
     go = tmp_path / "go"
     masked = [{"key": "PASSWORD", "value": "swordfish-12", "masked": True, "public": False}]
@@ -164,6 +168,7 @@ async def test_killed_at_random_moments(server: ProtocolServer, start: Start, tm
     assert json.loads(server.uploads[1][-1].content)["steps"][2]["name"] == "c"
 
 
+@pytest.mark.slow  # two runners are started, as in `test_steps_go_on_and_are_found_again`
 async def test_a_job_that_goes_on_counts(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
     """Its slot is taken, and the limit of its entry holds for it."""
     go = tmp_path / "go"

@@ -16,6 +16,8 @@ from tests.steps.service.serving import Served, script, served, steps
 from tests.steps.service.test_calls import all_of, refused
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow  # each has a service of its own, and waits for what it makes of it
+
 WAIT = "while [ ! -e go_on ]; do sleep 0.02; done"
 
 
