@@ -21,6 +21,8 @@ from domain.steps.values import ValueType, is_of, type_of
 
 MAX_CALLS: Final = 1_000
 """Steps of one sequence."""
+WITHOUT_SPEC: Final = "{}\n---\n"
+"""A step file without a spec begins so."""
 _DOCUMENTS: Final = 2
 _PARAMETER: Final = frozenset({"type", "default", "description", "sensitive"})
 _SPEC: Final = frozenset({"inputs", "outputs"})

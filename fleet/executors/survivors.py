@@ -6,7 +6,7 @@ from typing import Final
 
 import psutil
 
-from steps.engine.processes import MARK_LOOKS, end_all
+from steps.engine.processes import MARK_LOOKS, end_all, marked
 
 MARK: Final = "PERDURE_JOB_MARK"
 """Environment variable whose value tells the processes of one job from all others."""
@@ -55,10 +55,4 @@ def _is_ours(group: int, group_started: float) -> bool:
 
 
 def _found(mark: str, group: int) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, ProcessLookupError):
-            is_ours = (group and os.getpgid(process.pid) == group) or process.environ().get(MARK) == mark
-            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
+    return marked(MARK, mark, lambda pid: bool(group) and os.getpgid(pid) == group)

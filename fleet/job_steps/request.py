@@ -7,12 +7,11 @@ from typing import Any, Final
 from google.protobuf.json_format import ParseDict
 
 from domain.errors import Invalid
+from domain.steps.reading import WITHOUT_SPEC
 from fleet.executors.workspace import Workspace
 from fleet.job import Job
 from steps.proto import runs_pb2 as messages
 
-HEADER: Final = "{}\n---\n"
-"""A step file without a spec begins so."""
 NOT_PASSED: Final = frozenset({"STEPS", "FF_USE_NATIVE_STEPS"})
 """Variables that are for other ways to run steps."""
 
@@ -25,7 +24,7 @@ def run_request(job: Job, workspace: Workspace, run_id: str, present: Path) -> m
     request = messages.RunRequest(
         id=run_id,
         work_dir=str(workspace.project_dir),
-        steps=HEADER + json.dumps({"run": _calls(job)}),
+        steps=WITHOUT_SPEC + json.dumps({"run": _calls(job)}),
         present=[str(present)],
     )
     request.timeout.FromSeconds(job.timeout)

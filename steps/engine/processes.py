@@ -65,6 +65,17 @@ def end_all(
     return count
 
 
+def marked(name: str, value: str, also: Callable[[int], bool] = lambda _: False) -> list[psutil.Process]:
+    """Living processes of the machine that have this variable in their environment, or of which `also` says so."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            is_one = also(process.pid) or process.environ().get(name) == value
+            if is_one and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
 def _living() -> list[psutil.Process]:
     """Descendants that are no zombies; those that are and belong to this process are reaped."""
     _reap()

@@ -8,6 +8,7 @@ from google.protobuf.json_format import Error as JsonError
 from google.protobuf.json_format import MessageToDict
 
 from domain.errors import Invalid
+from domain.steps.reading import WITHOUT_SPEC
 from domain.steps.runs import RunRequest, RunStatus
 from steps.engine.log_files import STDERR
 from steps.proto import step_runner_pb2 as messages
@@ -28,8 +29,6 @@ _STATUS: Final[Mapping[RunStatus, int]] = {
     RunStatus.TIMED_OUT: _Job.timed_out,
     RunStatus.LOST: _Job.lost,
 }
-HEADER: Final = "{}\n---\n"
-"""A step file without a spec begins so."""
 
 
 class StepRunner(StepRunnerServicer):
@@ -114,4 +113,4 @@ def _file_of(request: messages.RunRequest) -> str:
         calls = [MessageToDict(step, preserving_proto_field_name=True) for step in request.steps]
     except (JsonError, ValueError) as error:
         raise Invalid(f"the steps have a value that JSON has not: {error}") from None
-    return HEADER + orjson.dumps({"run": calls}).decode()
+    return WITHOUT_SPEC + orjson.dumps({"run": calls}).decode()
