@@ -23,7 +23,7 @@ from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
 from api.pages.api_document import DOCUMENT
-from api.pages.errors import add_page_errors, refusal_or_page
+from api.pages.frame.errors import add_page_errors, refusal_or_page
 from api.pages.router import router as pages
 from api.pods.calls_of_jobs import CallsOfJobs
 from api.pods.doors import router as pods

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 
-from api.pages.responses import address_of_page
+from api.pages.frame.responses import address_of_page
 from api.services import Services
 from application.pods.other_pods import known_directory
 from domain.pods.addresses import address_of, pod_in_path

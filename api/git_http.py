@@ -13,7 +13,7 @@ from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token, key_of
 from api.errors import text_of
 from api.git_metrics import git_response, measured
-from api.pages.project_paths import CONVERTOR as PROJECT_PATH
+from api.pages.frame.project_paths import CONVERTOR as PROJECT_PATH
 from api.pods.job_of_pod import job_of_pod
 from api.refused_secrets import UNAUTHORIZED, refused_git
 from api.routes import RouteList

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.git_errors import readable_by_git
-from api.pages.errors import refusal_or_page
+from api.pages.frame.errors import refusal_or_page
 from api.raw_target import raw_path
 from application.moves.away import Leaving, refusal
 from domain.pods.routing import Head

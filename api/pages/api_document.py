@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from api.deps import CallerDep
 from api.openapi.examples import Example, examples
-from api.pages.responses import page
+from api.pages.frame.responses import page
 from api.routes import RouteList
 
 DOCUMENT: Final = "/api/v4/openapi.json"
@@ -49,7 +49,9 @@ class Call:
 def api_page(request: Request, caller: CallerDep) -> Response:
     """The page; no coroutine, since the document may have to be made first, which takes half a second."""
     document = request.app.openapi()
-    return page("api.html", caller, about=document["info"]["description"], document=DOCUMENT, groups=groups(document))
+    return page(
+        "frame/api.html", caller, about=document["info"]["description"], document=DOCUMENT, groups=groups(document)
+    )
 
 
 def groups(document: dict[str, Any]) -> dict[str, list[Call]]:

@@ -2,26 +2,13 @@
 
 from typing import Final
 
-from api.pages import (
-    access_tokens,
-    api_document,
-    assets,
-    badges,
-    charts,
-    groups,
-    home,
-    job_log,
-    jobs,
-    merge_requests,
-    new_pipeline,
-    oidc,
-    pipelines,
-    profile,
-    release_files,
-    sign_in,
-    unit_tests,
-    visits,
-)
+from api.pages import api_document
+from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.frame import assets
+from api.pages.jobs import job, job_log
+from api.pages.merge_requests import merge_request
+from api.pages.pipelines import new_pipeline, pipeline
+from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -42,9 +29,9 @@ for part in (
     new_pipeline,
     charts,
     unit_tests,
-    pipelines,
-    jobs,
-    merge_requests,
+    pipeline,
+    job,
+    merge_request,
     job_log,
     release_files,
 ):

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.git_errors import readable_by_git
-from api.pages.errors import refusal_or_page
+from api.pages.frame.errors import refusal_or_page
 from api.pods.job_of_pod import SCOPE
 from api.raw_target import raw_path, raw_query, target_of
 from api.replayed_body import replayed

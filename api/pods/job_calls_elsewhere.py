@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.basic_auth import basic_credentials
 from api.call_turns import counts_for
 from api.git_errors import readable_by_git, speaks_git
-from api.pages.errors import refusal_or_page
+from api.pages.frame.errors import refusal_or_page
 from api.rate_limits import note_known_caller
 from api.raw_target import raw_path, raw_query, target_of
 from api.replayed_body import replayed

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api import event_streams, followers
-from api.pages import live
+from api.pages.frame import live
 from tests.api.v4.site import Person, Site, open_site, serving
 from tests.waiting import eventually
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from api.pages.log_lines import State, render_piece
+from api.pages.jobs.log_lines import State, render_piece
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
 from domain.config.form import input_fields

@@ -215,7 +215,7 @@ async def test_signing_in_and_out(site: Site) -> None:
 
 @pytest.mark.parametrize("address", ["https://evil.example", "//evil.example", "/\\evil.example", "x", "", "/\tx"])
 def test_nobody_is_led_away_after_signing_in(address: str) -> None:
-    from api.pages.sign_in import inside
+    from api.pages.accounts.sign_in import inside
 
     assert inside(address) == "/"
     assert inside("/group/name?page=2") == "/group/name?page=2"
@@ -253,7 +253,7 @@ async def test_errors_keep_who_is_signed_in(site: Site, monkeypatch: pytest.Monk
     async with browser(site, reporter, Origin=site.services.settings.url) as client:
         responses = [await client.get("/no/such"), await client.get(f"{project}/-/jobs/99999")]
         responses.append(await client.post(f"{project}/-/pipelines/{pipeline}/cancel"))
-        monkeypatch.setattr("api.pages.pipelines.draw_list", broken)
+        monkeypatch.setattr("api.pages.pipelines.pipeline.draw_list", broken)
         responses.append(await client.get(project))
     assert [response.status_code for response in responses] == [404, 404, 403, 500]
     for response in responses:
@@ -313,13 +313,13 @@ async def test_assets_are_kept_for_long_and_the_icon_is_there(site: Site) -> Non
 def test_the_script_stays_small_and_loads_nothing() -> None:
     from pathlib import Path
 
-    from api.pages import assets
+    from api.pages.frame import assets
 
-    folder = Path(assets.__file__).parent
+    folder = Path(assets.__file__).parent.parent
     script = (folder / "static" / "perdure.js").read_text()
     assert len(script.splitlines()) < 80
     everything = script + (folder / "static" / "perdure.css").read_text()
-    everything += "".join(path.read_text() for path in (folder / "templates").iterdir())
+    everything += "".join(path.read_text() for path in (folder / "templates").rglob("*.html"))
     assert not re.search(r"https?://|url\(|@import", everything)
 
 
@@ -328,6 +328,6 @@ def test_the_script_stays_small_and_loads_nothing() -> None:
     [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (42.4, "42 s"), (185, "3 min 5 s"), (7620, "2 h 7 min")],
 )
 def test_spans_are_said_as_people_say_them(seconds: float, text: str) -> None:
-    from api.pages.templates import span
+    from api.pages.frame.templates import span
 
     assert span(seconds) == text

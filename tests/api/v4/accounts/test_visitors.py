@@ -9,7 +9,7 @@ from auth.session_token import cookie_of
 from models.repositories.accounts import accounts
 from models.repositories.installation import audit
 from models.repositories.paging import every_of
-from tests.api.pages.two_pods import PASSWORD, Pods, pods_of_a_cluster
+from tests.api.pages.accounts.two_pods import PASSWORD, Pods, pods_of_a_cluster
 
 HOME, AWAY, THIRD = 0, 1, 2
 UNKNOWN = {"message": "404 User Not Found"}

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.pages.jobs import draw
+from api.pages.jobs.job import draw
 from api.v4.jobs import log as job_log
 from application.access import access_to
 from auth.permissions import Caller

@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.pipelines.figures import DAYS
 from models.repositories.pipelines.job_rows import job as job_table
-from tests.api.pages.test_unit_tests import REPORTING, report
+from tests.api.pages.projects.test_unit_tests import REPORTING, report
 from tests.api.v4.merge_requests.merging import Merging
 from tests.api.v4.merge_requests.test_reports import CONFIG, junit
 from tests.api.v4.merge_requests.test_reports import report as hand_in

@@ -1,0 +1,1 @@
+"""What all pages share: templates, responses, assets, live parts, and what addresses name."""

@@ -1,0 +1,97 @@
+"""Templates: Jinja2 with everything escaped that is not marked as HTML."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from api.pages.frame.assets import asset_path
+from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
+from domain.moments import moment
+
+
+def stamp(value: datetime | None) -> Markup:
+    """A moment: readable without a script, which makes `3 min ago` of it."""
+    if value is None:
+        return Markup("")
+    text = value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}" title="{}" data-ago>{}</time>').format(moment(value), text, text)
+
+
+def day(value: datetime) -> str:
+    """A moment to come, to the minute."""
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def lasted(begin: datetime | None, end: datetime | None) -> Markup:
+    """How long something took. What still runs shows its beginning, which a script turns into a running clock."""
+    if begin is None:
+        return Markup("")
+    if end is None:
+        text = begin.astimezone(UTC).strftime("since %H:%M:%S UTC")
+        return Markup('<time datetime="{}" data-since>{}</time>').format(moment(begin), text)
+    return Markup("{}").format(span(max(0.0, (end - begin).total_seconds())))
+
+
+def span(seconds: float) -> str:
+    """Seconds as people say them: `0.4 s`, `42 s`, `3 min 5 s`, `2 h 7 min`."""
+    if round(seconds, 1) < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def size(count: int) -> str:
+    """Bytes as people say them."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(stamp=stamp, day=day, span=span, size=size)
+    environment.globals.update(
+        asset=asset_path, lasted=lasted, shown_job=shown_job, shown_pipeline=shown_pipeline, shown=SHOWN
+    )
+    return environment
+
+
+_ENVIRONMENT: Final = _environment()
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """The live part of a page. `version` changes when, and only when, the HTML does."""
+
+    html: Markup
+    version: str
+
+
+def render(template: str, **values: Any) -> str:
+    """A whole template."""
+    return _ENVIRONMENT.get_template(template).render(**values)
+
+
+def fragment(template: str, **values: Any) -> Fragment:
+    """A live part."""
+    html = render(template, **values)
+    return Fragment(Markup(html), hashlib.sha256(html.encode()).hexdigest()[:16])  # noqa: S704  # escaped by the template

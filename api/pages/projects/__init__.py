@@ -1,0 +1,1 @@
+"""Pages of projects and groups: lists, figures, test history, badges."""

@@ -1,0 +1,188 @@
+"""Live pages: events, and the log as it grows."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+import httpx
+from markupsafe import Markup
+
+from api.pages.frame.live import events
+from api.pages.frame.templates import Fragment, fragment
+from api.pages.jobs.job_log import WINDOW
+from auth.permissions import NOBODY, Caller
+from domain.errors import NotFound
+from models.notifications import pipeline_topic
+from tests.api.v4.site import Site, serving
+from tests.waiting import eventually
+
+
+class Board:
+    """Something to draw."""
+
+    def __init__(self) -> None:
+        self.text = "one"
+        self.draws = 0
+
+    async def draw(self) -> Fragment:
+        self.draws += 1
+        if self.text == "gone":
+            raise NotFound("404")
+        return Fragment(Markup(f"<p>{self.text}</p>\n<p>x</p>\n"), f"v-{self.text}")
+
+
+def drawn_by(board: Board, site: Site, known: str = "") -> AsyncGenerator[bytes, None]:
+    """The events of a board, for a browser that has this version."""
+    stream = events(site.services, board.draw, ("t",), known)
+    assert isinstance(stream, AsyncGenerator)
+    return stream
+
+
+async def next_event(stream: AsyncIterator[bytes]) -> bytes:
+    async with asyncio.timeout(10):
+        while True:
+            part = await anext(stream)
+            if part.startswith(b"event:"):
+                return part
+
+
+async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None:
+    board = Board()
+    async with aclosing(drawn_by(board, site)) as stream:
+        first = await next_event(stream)
+        assert first == b"event: part\ndata: <p>one</p>\ndata: <p>x</p>\nid: v-one\n\n"
+        board.text = "two"
+        await site.services.notifications.notify("t")
+        assert b"<p>two</p>" in await next_event(stream)
+
+
+async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site: Site) -> None:
+    board = Board()
+    async with aclosing(drawn_by(board, site, "v-one")) as stream:
+        waiting = asyncio.create_task(next_event(stream))
+
+        async def drawn() -> bool:
+            return board.draws > 0
+
+        await eventually(drawn, "the page was drawn")
+        assert not waiting.done()
+        board.text = "two"
+        assert b"<p>two</p>" in await waiting  # nobody notified: the second look finds it
+
+
+async def test_the_stream_ends_when_the_page_may_not_be_seen_any_more_and_when_we_drain(site: Site) -> None:
+    board = Board()
+    async with aclosing(drawn_by(board, site)) as stream:
+        await next_event(stream)
+        board.text = "gone"
+        assert [part async for part in stream] == []
+    site.services.drain.begun = True
+    assert [part async for part in events(site.services, board.draw, ("t",), "")] == [b"retry: 2000\n\n"]
+
+
+async def test_two_readers_do_not_wake_each_other_for_ever(site: Site) -> None:
+    boards = [Board(), Board()]
+    streams = [events(site.services, board.draw, ("t",), "") for board in boards]
+    for stream in streams:
+        await next_event(stream)
+    waiting = [asyncio.create_task(next_event(stream)) for stream in streams]
+    await asyncio.wait(waiting, timeout=1.5)
+    await site.services.notifications.notify("t", count=1000)
+    await asyncio.wait(waiting, timeout=1.5)
+    assert all(board.draws <= 4 for board in boards)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
+    pipeline = await site.world.pipeline()
+    headers = {"PRIVATE-TOKEN": site.root.token}
+    async with serving(site) as url, httpx.AsyncClient(trust_env=False, headers=headers, timeout=20) as client:
+        path = f"{url}/{await site.path()}/-/pipelines/{pipeline}/events"
+        async with client.stream("GET", path) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            lines = response.aiter_lines()
+            seen = [line async for line in _until(lines, "Pending")]
+            job = await site.world.job()
+            seen += [line async for line in _until(lines, "Running")]
+            await site.world.put(job, "failed", failure_reason="script_failure")
+            await site.services.notifications.notify(pipeline_topic(pipeline))
+            seen += [line async for line in _until(lines, "script failure")]
+        assert sum(line == "event: part" for line in seen) >= 3
+
+
+async def _until(lines: AsyncIterator[str], text: str) -> AsyncIterator[str]:
+    async with asyncio.timeout(15):
+        async for line in lines:
+            yield line
+            if text in line:
+                return
+
+
+async def test_a_log_is_followed_by_offset(site: Site) -> None:
+    await site.world.pipeline()
+    job = await site.world.job()
+    path = f"/{await site.path()}/-/jobs/{job['id']}"
+    async with site.client(site.root) as client:
+        await site.world.patch(job, 0, b"\x1b[31mone\ntw")
+        first = (await client.get(f"{path}/log")).json()
+        assert first["html"].endswith('<span class="f1">one</span></div>')
+        assert "tw" in first["tail"]
+        await site.world.patch(job, 11, b"o\nthree")
+        query = {key: first[key] for key in ("offset", "generation", "state")}
+        second = (await client.get(f"{path}/log", params=query)).json()
+        assert second["again"] is False
+        assert second["html"] == '<div class="line" id="L2"><span class="f1">two</span></div>'
+        await site.world.put(job, "success", b"\x1b[31mone\ntwo\nthree")
+        query = {key: second[key] for key in ("offset", "generation", "state")}
+        last = (await client.get(f"{path}/log", params=query)).json()
+        assert (last["tail"], last["more"]) == ("", False)
+        assert last["html"] == '<div class="line" id="L3"><span class="f1">three</span></div>'
+        raw = await client.get(f"{path}/raw", params={"offset": 9})
+        other = (await client.get(f"{path}/log", params={**query, "generation": 7})).json()
+        beyond = (await client.get(f"{path}/log", params={**query, "offset": 10**6})).json()
+    assert raw.text == "two\nthree"
+    assert raw.headers["content-type"].startswith("text/plain")
+    for again in (other, beyond):
+        assert again["again"] is True
+        assert "one" in again["html"]
+
+
+async def test_a_long_log_begins_near_its_end_at_a_whole_line(site: Site) -> None:
+    await site.world.pipeline()
+    job = await site.world.job()
+    log = b"".join(b"line %06d\n" % number for number in range(WINDOW // 12 * 2))
+    for start in range(0, len(log), 500_000):
+        assert (await site.world.patch(job, start, log[start : start + 500_000])).status_code == 202
+    await site.world.put(job, "success", log)
+    async with site.client(site.root) as client:
+        page = (await client.get(f"/{await site.path()}/-/jobs/{job['id']}")).text
+    assert "Only the end of this log is shown" in page
+    assert "line 000000" not in page
+    assert f">{log[-12:-1].decode()}</div>" in page
+    assert 'id="L' not in page
+    assert len(page) < 4 * WINDOW
+
+
+async def test_one_line_without_end_does_not_stop_the_log(site: Site) -> None:
+    await site.world.pipeline()
+    job = await site.world.job()
+    log = b"x" * (WINDOW + 1000)
+    for start in range(0, len(log), 300_000):
+        await site.world.patch(job, start, log[start : start + 300_000])
+    path = f"/{await site.path()}/-/jobs/{job['id']}/log"
+    async with site.client(site.root) as client:
+        first = (await client.get(path)).json()
+        assert (first["offset"], first["more"]) == (WINDOW, True)
+        query = {key: first[key] for key in ("offset", "generation", "state")}
+        second = (await client.get(path, params=query)).json()
+    assert second["tail"].count("x") == 1000
+    assert second["more"] is False
+
+
+def test_the_version_follows_the_content() -> None:
+    values = {"newest": {}, "warned": set(), "number": 1, "last": 1, "projects": [], "url": "http://x"}
+    nobody = fragment("projects/_projects.html", caller=NOBODY, **values)
+    assert fragment("projects/_projects.html", caller=NOBODY, **values) == nobody
+    assert fragment("projects/_projects.html", caller=Caller(1, "ada"), **values).version != nobody.version
