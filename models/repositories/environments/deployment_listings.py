@@ -105,3 +105,20 @@ async def latest_successful(connection: AsyncConnection, environment_ids: Iterab
     newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
     rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(newest))))
     return {row.environment_id: row for row in rows}
+
+
+async def newest(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, DeploymentRow]:
+    """The newest deployment of each environment that has one, however it goes, by environment."""
+    of_each = (
+        select(func.max(deployment.c.id))
+        .where(deployment.c.environment_id.in_(sorted(environment_ids)))
+        .group_by(deployment.c.environment_id)
+    )
+    rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(of_each))))
+    return {row.environment_id: row for row in rows}
+
+
+def of_environment(environment_id: int) -> Listing[DeploymentRow]:
+    """Statement for the deployments of an environment, the newest first."""
+    statement = _shown().where(deployment.c.environment_id == environment_id)
+    return Listing(statement.order_by(deployment.c.id.desc()), DeploymentRow)
