@@ -52,6 +52,11 @@ def pipeline_topic(pipeline_id: int) -> str:
     return f"pipeline-{pipeline_id}"
 
 
+def project_topic(project_id: int) -> str:
+    """What watchers of a project's lists wait for: of its pipelines, and of its environments."""
+    return f"project-{project_id}"
+
+
 def schedule_topic(schedule_id: int) -> str:
     """What those wait for who want to know what became of a tick of a schedule."""
     return f"schedule-{schedule_id}"

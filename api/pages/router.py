@@ -4,11 +4,13 @@ from typing import Final
 
 from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -29,6 +31,10 @@ for part in (
     home,
     groups,
     new_pipeline,
+    schedule_form,
+    schedules,
+    environments,
+    environment,
     charts,
     unit_tests,
     pipeline,

@@ -9,8 +9,9 @@ from api.deps import ServicesDep
 from api.pages.environments.folders import folders_of
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services

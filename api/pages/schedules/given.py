@@ -44,14 +44,15 @@ class GivenSchedule:
 def given_by(values: Mapping[str, Any]) -> GivenSchedule:
     """What somebody sent."""
     fresh = GivenSchedule(filled_of(values))
-    texts = {name: str(values.get(name, getattr(fresh, name))) for name in ("overlap", "catch_up", "window")}
     return GivenSchedule(
         filled=fresh.filled,
         description=str(values.get("description", "")),
         cron=str(values.get("cron", "")),
         zone=str(values.get("cron_timezone", "")) or "UTC",
         active=str(values.get("active", "")) in {"1", "true", "on"},
-        **texts,
+        overlap=str(values.get("overlap", fresh.overlap)),
+        catch_up=str(values.get("catch_up", fresh.catch_up)),
+        window=str(values.get("window", fresh.window)),
     )
 
 

@@ -103,9 +103,7 @@ async def edit_page(services: ServicesDep, project: PageProjectDep, found: PageS
 def _require_change(found: ScheduleAccess) -> None:
     """Raise `Forbidden` with what to do for who may take the schedule over first."""
     if found.may(ScheduleAction.ADMINISTER) and not found.may(ScheduleAction.CHANGE):
-        raise Forbidden(
-            "Forbidden: a schedule runs with its owner's rights, so only they change it; take it first."
-        )
+        raise Forbidden("Forbidden: a schedule runs with its owner's rights, so only they change it; take it first.")
     found.require(ScheduleAction.CHANGE)
 
 

@@ -8,8 +8,9 @@ from fastapi.responses import RedirectResponse, Response
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
 from api.pages.schedules.shown import OUTCOMES, past_of, shown_schedules
 from api.routes import RouteList
