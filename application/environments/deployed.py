@@ -55,15 +55,26 @@ class Deployed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that deploys when somebody plays it, or when its time has come; `may_play` tells of the caller."""
+
+    job: ListedJobRow
+    pipeline: PipelineRow
+    may_play: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """What is on an environment: the last success, and the newest deployment if that is another one.
 
-    `refusal` says why the caller may not deploy to it, if it is `protected` from them.
+    `waiting` is a job newer than what is there. `refusal` says why the caller may not deploy to it, where it is
+    `protected` from them.
     """
 
     environment: EnvironmentRow
     current: Deployed | None
     newest: Deployed | None
+    waiting: Waiting | None
     protected: bool
     refusal: str
 
@@ -77,6 +88,8 @@ async def standing_of(
         current = await deployment_listings.latest_successful(connection, ids) if ids else {}
         newest = await deployment_listings.newest(connection, ids) if ids else {}
         guarded = await deploy_permissions.guarded(connection, rows, project.caller.user_id)
+        asked = await deployment_listings.waiting_jobs(connection, ids) if ids else {}
+    waiting = await _waiting(services, project, asked, current)
     wanted = {row.id: row for row in (*current.values(), *newest.values())}
     shown = {one.row.id: one for one in await shown_to(services, project, list(wanted.values()), current)}
     found = {}
@@ -87,10 +100,30 @@ async def standing_of(
             row,
             None if last is None else shown[last.id],
             None if other is None else shown[other.id],
+            waiting.get(row.id),
             row.id in guarded,
             guarded.get(row.id, ""),
         )
     return found
+
+
+async def _waiting(
+    services: Services, project: ProjectAccess, asked: Mapping[int, int], current: Mapping[int, DeploymentRow]
+) -> Mapping[int, Waiting]:
+    """The jobs that wait, by environment, without those that are older than what is there: nobody waits for them."""
+    if not asked:
+        return {}
+    async with services.database.read() as connection:
+        found = await jobs.by_ids(connection, asked.values())
+        around = await relations.of_jobs(connection, list(found.values()))
+        refused = await deploy_permissions.refusals_of_jobs(connection, found, project.caller.user_id)
+    waiting: dict[int, Waiting] = {}
+    for environment_id, job_id in asked.items():
+        job, last = found[job_id], current.get(environment_id)
+        if last is None or job.created_at > last.created_at:
+            pipeline = around.pipelines[job.pipeline_id]
+            waiting[environment_id] = Waiting(job, pipeline, project.may_run(pipeline) and job_id not in refused)
+    return waiting
 
 
 async def shown_to(

@@ -139,7 +139,8 @@ build: {script: "echo $[[ inputs.level ]] $[[ inputs.note ]]"}
     edit = (await see(here, f"/{row['id']}/edit")).text
     assert 'name="inputs[level]" value="5"' in edit
     assert 'value="KEY"' in edit
-    changed: dict[str, Any] = {**fields, "cron": "0 5 * * *", "inputs[level]": "3", "keys[]": ["KEY"], "values[]": ["x"], "types[]": []}
+    changed = fields | {"cron": "0 5 * * *", "inputs[level]": "3"}
+    changed |= {"keys[]": ["KEY"], "values[]": ["x"], "types[]": []}
     changed.pop("active")
     assert (await send(here, f"/{row['id']}", **changed)).status_code == 303
     told = (await here.call("GET", f"/{row['id']}")).json()
