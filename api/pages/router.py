@@ -10,6 +10,7 @@ from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.runners import runners
 from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
 
@@ -29,6 +30,7 @@ for part in (
     profile,
     access_tokens,
     home,
+    runners,
     groups,
     new_pipeline,
     schedule_form,

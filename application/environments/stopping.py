@@ -5,7 +5,7 @@ from application.environments.deploying import require_deploy
 from application.services import Services
 from auth.permissions import Action
 from domain.errors import Forbidden
-from models.notifications import OUTBOX
+from models.notifications import OUTBOX, project_topic
 from models.repositories.environments import environment_lifecycle, environments
 from models.repositories.pipelines import pipelines
 
@@ -28,6 +28,7 @@ async def stop(services: Services, project: ProjectAccess, environment_id: int, 
             caller_id = project.caller.user_id
             await environment_lifecycle.stop(connection, [environment_id], now, caller_id=caller_id)
     await services.notifications.notify(OUTBOX)
+    await services.notifications.show(project_topic(project.row.id))
 
 
 async def let_stay(services: Services, project: ProjectAccess, environment_id: int) -> None:
@@ -37,6 +38,7 @@ async def let_stay(services: Services, project: ProjectAccess, environment_id: i
         row = await environments.get(connection, environment_id, project.row.id)
         await require_deploy(connection, project, row)
         await environments.change(connection, environment_id, services.clock(), auto_stop_at=None)
+    await services.notifications.show(project_topic(project.row.id))
 
 
 async def remove(services: Services, project: ProjectAccess, environment_id: int) -> None:
@@ -47,3 +49,4 @@ async def remove(services: Services, project: ProjectAccess, environment_id: int
         await require_deploy(connection, project, row)
         if not await environments.remove(connection, environment_id):
             raise Forbidden(f"Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
+    await services.notifications.show(project_topic(project.row.id))

@@ -22,7 +22,7 @@ from application.schedules.variables import replace_all
 from application.services import Services
 from auth.permissions import Action, ScheduleAction
 from domain.schedules.ticks import short_ref
-from models.notifications import OUTBOX, SCHEDULES, TICKS
+from models.notifications import OUTBOX, SCHEDULES, TICKS, project_topic, schedule_topic
 from models.repositories.pipelines import schedule_ticks, schedules
 
 
@@ -41,7 +41,7 @@ async def create(
         found = ScheduleAccess(await schedules.get(connection, made, project.row.id), project)
         await found.record(connection, "schedule_created", now, description=new.description)
         await replace_all(services, connection, found, variables, now)
-    await services.notifications.notify(SCHEDULES)
+    await _tell(services, found, SCHEDULES)
     return found
 
 
@@ -92,8 +92,14 @@ async def _write(
         await found.record(connection, name, now, changed=sorted(values))
         if variables is not None:
             await replace_all(services, connection, found, variables, now)
-    for topic in (SCHEDULES, TICKS, OUTBOX):
+    await _tell(services, found, SCHEDULES, TICKS, OUTBOX)
+
+
+async def _tell(services: Services, found: ScheduleAccess, *loops: str) -> None:
+    """Wake the loops that have something to do, and whoever watches the schedule or the list that it is in."""
+    for topic in loops:
         await services.notifications.notify(topic)
+    await services.notifications.show(schedule_topic(found.row.id), project_topic(found.project.row.id))
 
 
 async def play(services: Services, found: ScheduleAccess) -> None:
@@ -104,7 +110,7 @@ async def play(services: Services, found: ScheduleAccess) -> None:
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedule_ticks.ask_by_hand(connection, found.row.id, now, now, found.project.caller.user_id)
-    await services.notifications.notify(TICKS)
+    await _tell(services, found, TICKS)
 
 
 async def remove(services: Services, found: ScheduleAccess) -> None:
@@ -116,4 +122,4 @@ async def remove(services: Services, found: ScheduleAccess) -> None:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedules.remove(connection, found.row.id, now)
         await found.record(connection, "schedule_removed", now, description=found.row.description)
-    await services.notifications.notify(SCHEDULES)
+    await _tell(services, found, SCHEDULES)

@@ -100,27 +100,21 @@ async def environment_events(
 async def stop(environment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The stop button: has the stop job run, if there is one."""
     await stopping.stop(services, project, environment_id)
-    return await _changed(services, project, environment_id)
+    return RedirectResponse(_address(project, environment_id), 303)
 
 
 @router.post("/cancel_auto_stop", dependencies=[Depends(require_our_pages)])
 async def cancel_auto_stop(environment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The button that lets the environment stay."""
     await stopping.let_stay(services, project, environment_id)
-    return await _changed(services, project, environment_id)
+    return RedirectResponse(_address(project, environment_id), 303)
 
 
 @router.post("/delete", dependencies=[Depends(require_our_pages)])
 async def delete(environment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The delete button of one that is stopped."""
     await stopping.remove(services, project, environment_id)
-    await services.notifications.notify(project_topic(project.row.id), count=1_000)
     return RedirectResponse(f"/{project.row.full_path}/-/environments?scope=stopped", 303)
-
-
-async def _changed(services: Services, project: ProjectAccess, environment_id: int) -> Response:
-    await services.notifications.notify(project_topic(project.row.id), count=1_000)
-    return RedirectResponse(_address(project, environment_id), 303)
 
 
 @router.post("/deployments/{deployment_id}/run", dependencies=[Depends(require_our_pages)])

@@ -36,7 +36,6 @@ from application.schedules.schedule_access import ScheduleAccess
 from auth.permissions import Action, ScheduleAction
 from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
 from domain.schedules.ticks import SOURCE
-from models.notifications import schedule_topic
 from models.repositories.pipelines import schedules
 
 EMPTY_ROWS: Final = 3
@@ -84,10 +83,9 @@ async def create(services: ServicesDep, project: PageProjectDep, given: GivenDep
     form = await _form(services, project, given)
     try:
         require_keys(given.filled.variables)
-        made = await changing.create(services, project, fields_of(given, form, {}), variables_of(given))
+        await changing.create(services, project, fields_of(given, form, {}), variables_of(given))
     except (Invalid, NotFound, Forbidden) as error:
         return await _page(services, project, given, form=form, error=error)
-    await services.notifications.notify(schedule_topic(made.row.id), count=1_000)
     return RedirectResponse(address(project), 303)
 
 
@@ -129,7 +127,6 @@ async def change(services: ServicesDep, project: PageProjectDep, found: PageSche
         await changing.change(services, found, wanted, variables_of(given, known))
     except (Invalid, NotFound, Forbidden) as error:
         return await _page(services, project, given, found, form=form, error=error)
-    await services.notifications.notify(schedule_topic(found.row.id), count=1_000)
     return RedirectResponse(address(project), 303)
 
 

@@ -29,7 +29,6 @@ from models.repositories.pipelines import pipelines, schedule_ticks, schedules
 PER_PAGE: Final = 30
 TICKS_PER_PAGE: Final = 30
 SCOPES: Final = {"": "All", "active": "Active", "inactive": "Inactive"}
-_WATCHERS: Final = 1_000
 
 Scope: TypeAlias = Literal["", "active", "inactive"]
 
@@ -141,38 +140,32 @@ async def schedule_events(
 async def play(services: ServicesDep, found: PageScheduleDep) -> Response:
     """The button that makes a pipeline now."""
     await changing.play(services, found)
-    return await _back(services, found)
+    return RedirectResponse(address(found.project), 303)
 
 
 @router.post("/{schedule_id}/take_ownership", dependencies=[Depends(require_our_pages)])
 async def take_ownership(services: ServicesDep, found: PageScheduleDep) -> Response:
     """The button that makes a schedule the caller's."""
     await changing.take_over(services, found)
-    return await _back(services, found)
+    return RedirectResponse(address(found.project), 303)
 
 
 @router.post("/{schedule_id}/activate", dependencies=[Depends(require_our_pages)])
 async def activate(services: ServicesDep, found: PageScheduleDep) -> Response:
     """The switch that lets a schedule tick."""
     await changing.change(services, found, ScheduleFields(active=True))
-    return await _back(services, found)
+    return RedirectResponse(address(found.project), 303)
 
 
 @router.post("/{schedule_id}/deactivate", dependencies=[Depends(require_our_pages)])
 async def deactivate(services: ServicesDep, found: PageScheduleDep) -> Response:
     """The switch that lets it tick no more."""
     await changing.change(services, found, ScheduleFields(active=False))
-    return await _back(services, found)
+    return RedirectResponse(address(found.project), 303)
 
 
 @router.post("/{schedule_id}/delete", dependencies=[Depends(require_our_pages)])
 async def delete(services: ServicesDep, found: PageScheduleDep) -> Response:
     """The button that deletes a schedule."""
     await changing.remove(services, found)
-    return await _back(services, found)
-
-
-async def _back(services: Services, found: ScheduleAccess) -> Response:
-    """To the list, which everybody who looks at it sees change."""
-    await services.notifications.notify(schedule_topic(found.row.id), count=_WATCHERS)
     return RedirectResponse(address(found.project), 303)
