@@ -35,7 +35,7 @@ class FormField:
     """One field. `options` are the values to choose from, none for any; `required` ones have no default.
 
     `type` is that of an input, `pattern` the regular expression that it has to match. A field that `decides` is one on
-    which the options of others depend.
+    which the options of others depend; one that `depends` has its options by the values of others.
     """
 
     name: str
@@ -46,6 +46,7 @@ class FormField:
     type: str = InputType.STRING.value
     pattern: str = ""
     decides: bool = False
+    depends: bool = False
 
 
 def input_fields(
@@ -106,6 +107,7 @@ def _field(spec: InputSpec, options: tuple[Value, ...] | None, default: Value, *
         type=spec.type.value,
         pattern=spec.pattern.text if spec.pattern else "",
         decides=decides,
+        depends=bool(spec.rules),
     )
 
 

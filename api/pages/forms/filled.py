@@ -1,7 +1,7 @@
 """A form that asks for a ref, inputs and variables, as it was sent or as an address fills it in."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias
 
@@ -36,6 +36,15 @@ class Filled:
     def value_of(self, one: FormField) -> str:
         """What stands in the field of an input."""
         return self.inputs.get(one.name, one.value)
+
+    def settled(self, fields: Sequence[FormField]) -> "Filled":
+        """The same where a choice that other inputs have ruled out since has become the default in force."""
+        gone = {
+            one.name: one.value
+            for one in fields
+            if one.depends and one.options and self.inputs.get(one.name, one.value) not in one.options
+        }
+        return replace(self, inputs={**self.inputs, **gone})
 
     def variable_of(self, one: FormField) -> GivenVariable:
         """What stands in the row of a described variable."""

@@ -56,6 +56,7 @@ async def show_plan(services: ServicesDep, project: PageProjectDep, filled: Fill
     """The form as it was filled in, with the plan of the pipeline that it would start."""
     project.require(Action.RUN)
     form = await _form(services, project, filled)
+    filled = filled.settled(form.inputs)
     try:
         repository, request = await _request(services, project, form, filled)
         preview = await preview_of(services, request, repository)

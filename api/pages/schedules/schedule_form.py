@@ -143,7 +143,9 @@ async def _page(
     form: Form | None = None,
     error: Exception | None = None,
 ) -> Response:
-    form = await _form(services, project, given) if form is None else form
+    if form is None:
+        form = await _form(services, project, given)
+        given = replace(given, filled=given.filled.settled(form.inputs))
     refs: Sequence[str] = ()
     try:
         refs = await refs_of(services, project)

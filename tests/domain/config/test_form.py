@@ -81,5 +81,5 @@ def test_options_that_depend_on_another_input_follow_it(
     given: dict[str, str], options: tuple[str, ...], value: str
 ) -> None:
     (cloud, size), _ = input_fields(RULED, "", given)
-    assert (cloud.decides, size.decides) == (True, False)
+    assert (cloud.decides, cloud.depends, size.decides, size.depends) == (True, False, False, True)
     assert (size.options, size.value) == (options, value)

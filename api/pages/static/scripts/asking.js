@@ -71,8 +71,9 @@ function grow(root) {
   for (const rows of root.querySelectorAll("[data-rows]")) {
     const all = () => [...rows.querySelectorAll("[data-row]")];
     const isEmpty = (row) => [...row.querySelectorAll("input, textarea")].every((field) => !field.value);
-    const pattern = all().at(-1);
     for (const row of all().filter(isEmpty).slice(1)) row.remove();
+    for (const button of rows.querySelectorAll("[data-removes]")) button.hidden = false;
+    const pattern = (all().find(isEmpty) ?? all().at(-1)).cloneNode(true);
     const more = () => {
       if (all().some(isEmpty)) return;
       const row = pattern.cloneNode(true);
@@ -90,7 +91,6 @@ function grow(root) {
       more();
       next?.querySelector("input")?.focus();
     });
-    for (const button of rows.querySelectorAll("[data-removes]")) button.hidden = false;
     more();
   }
 }
