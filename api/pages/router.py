@@ -3,13 +3,13 @@
 from typing import Final
 
 from api.pages import api_document
-from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.accounts import access_tokens, oidc, people, profile, sign_in, visits
 from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
-from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
 from api.pages.runners import runners
 from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
@@ -32,6 +32,7 @@ for part in (
     home,
     runners,
     groups,
+    new_project,
     new_pipeline,
     schedule_form,
     schedules,
@@ -44,5 +45,6 @@ for part in (
     merge_request,
     job_log,
     release_files,
+    people,
 ):
     router.include(part.router)
