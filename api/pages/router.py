@@ -9,6 +9,7 @@ from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.repositories import commits, comparisons, trees
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -34,5 +35,8 @@ for part in (
     merge_request,
     job_log,
     release_files,
+    commits,
+    comparisons,
+    trees,
 ):
     router.include(part.router)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from api.pages.frame.assets import asset_path
 from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
+from domain.diffs.visible_text import visible
 from domain.moments import moment
 
 
@@ -68,7 +69,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(stamp=stamp, day=day, span=span, size=size)
+    environment.filters.update(stamp=stamp, day=day, span=span, size=size, visible=visible)
     environment.globals.update(
         asset=asset_path, lasted=lasted, shown_job=shown_job, shown_pipeline=shown_pipeline, shown=SHOWN
     )
