@@ -6,6 +6,7 @@ from typing import Final
 
 from application.merge_requests.pushed_options import carry_out_options
 from application.merge_requests.refresh import refresh_of
+from application.merge_requests.telling import tell_project
 from application.pipelines.prepared import Prepared, prepared
 from application.pushes.push_contributions import pushed
 from application.pushes.push_events import push_events
@@ -65,6 +66,8 @@ async def finish(
                     created.append((pipeline_id, one.request.sha))
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(MERGES)
+    for project_id in refresh.projects:
+        await tell_project(services, project_id)
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
     return [*lines, *await refresh.make_pipelines(), *of_requests.lines]
