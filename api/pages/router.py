@@ -6,7 +6,7 @@ from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
-from api.pages.merge_requests import merge_request
+from api.pages.merge_requests import actions, editing, listing, merge_request, merge_trains, new_request, tabs
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
 from api.pages.repositories import commits, comparisons, trees
@@ -34,7 +34,13 @@ for part in (
     unit_tests,
     pipeline,
     job,
+    listing,
+    new_request,
     merge_request,
+    editing,
+    tabs,
+    actions,
+    merge_trains,
     job_log,
     release_files,
     commits,

@@ -1,25 +1,28 @@
 """The list of a project's merge requests."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.merge_requests.words import STATES
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from auth.permissions import LEVEL_FOR, Action
+from domain.diffs.visible_text import visible
 from domain.merge_requests.merge_request import State, is_draft, with_draft
-from models.notifications import merge_requests_topic
+from models.notifications import merge_requests_topic, pipeline_topic
 from models.repositories.merge_requests import merge_request_notes, merge_request_overviews, merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.paging import slice_of
@@ -69,8 +72,8 @@ async def wanted_by(
 WantedDep = Annotated[Wanted, Depends(wanted_by)]
 
 
-async def draw(services: Services, project: ProjectAccess, wanted: Wanted) -> Fragment:
-    """The list as the caller may see it now."""
+async def draw(services: Services, project: ProjectAccess, wanted: Wanted, topics: list[str] | None = None) -> Fragment:
+    """The list as the caller may see it now; `topics` takes those of the pipelines that it shows."""
     project = await access_to(services, project.caller, project.row.id)
     narrowed = wanted.filter(project.row.id)
     async with services.database.read() as connection:
@@ -81,7 +84,8 @@ async def draw(services: Services, project: ProjectAccess, wanted: Wanted) -> Fr
         approvers = await merge_request_overviews.approver_ids(connection, ids)
         notes = await merge_request_notes.counts(connection, ids)
         people = await relations.users(connection, {row.author_id for row in found.rows})
-    counts[State.OPENED] = counts.get(State.OPENED, 0)
+    if topics is not None:
+        topics[:] = [pipeline_topic(one.id) for one in heads.values()]
     return fragment(
         "merge_requests/_list.html",
         project=project.row,
@@ -98,8 +102,14 @@ async def draw(services: Services, project: ProjectAccess, wanted: Wanted) -> Fr
         wanted=wanted,
         last=max(1, -(-found.total // PER_PAGE)),
         may_open=project.caller.is_known and project.level >= LEVEL_FOR[Action.PUSH] and not project.row.archived,
-        url=services.settings.url,
+        command=_command(project.row.default_branch),
     )
+
+
+def _command(target: str) -> str:
+    """How somebody opens the first one."""
+    push = shlex.join(["git", "push", "-o", "merge_request.create", "-o", f"merge_request.target={visible(target)}"])
+    return f'git switch -c my-change\ngit commit -am "Change something"\n{push} origin my-change'
 
 
 @router.get("")
@@ -121,9 +131,11 @@ async def list_page(request: Request, services: ServicesDep, project: PageProjec
 
 
 @router.get("/events")
-async def list_events(
-    request: Request, services: ServicesDep, project: PageProjectDep, wanted: WantedDep
-) -> StreamingResponse:
+async def list_events(request: Request, services: ServicesDep, project: PageProjectDep, wanted: WantedDep) -> Response:
     """Changes of that list."""
-    topic = merge_requests_topic(project.row.id)
-    return event_stream(request, services, project.caller, lambda: draw(services, project, wanted), topic)
+    topic, further = merge_requests_topic(project.row.id), list[str]()
+
+    async def drawn() -> Fragment:
+        return await draw(services, project, wanted, further)
+
+    return await event_stream(request, services, project.caller, drawn, topic, further=lambda: further)

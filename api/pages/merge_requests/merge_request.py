@@ -1,15 +1,17 @@
 """The page of a merge request: what it is, how it stands, what was said. Pushes and webhooks link here."""
 
-from typing import Annotated, Any, Final
+import shlex
+from typing import Annotated, Any
 
 from fastapi import Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.merge_requests.activity import activity_of
 from api.pages.merge_requests.look import Look, look_at
 from api.pages.merge_requests.reports import ReportReader, by_severity
@@ -19,22 +21,14 @@ from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
+from api.v4.merge_requests.access import merge_request_of
 from api.v4.merge_requests.note_access import NoteAccess
 from application.access import ProjectAccess
-from domain.merge_requests.merge_request import State, is_draft, merge_message, with_draft
+from domain.merge_requests.merge_request import merge_message, with_draft
 from domain.pipelines.status import COMPLETE
 from models.notifications import merge_request_topic, merge_requests_topic, pipeline_topic
 
 router = RouteList(prefix=f"{PREFIX}/-/merge_requests/{{iid}}")
-
-SHOWN_SQUASH: Final = {"never": None, "always": True}
-"""What a project has decided about squashing; None in the end hides the question."""
-
-
-async def draw(services: Services, project: ProjectAccess, iid: int, reader: ReportReader, number: int) -> Fragment:
-    """The live part: how it stands, and what was said."""
-    look = await look_at(services, project, iid, reader)
-    return fragment("merge_requests/_overview.html", **await values_of(services, look, number))
 
 
 async def values_of(services: Services, look: Look, number: int) -> dict[str, Any]:
@@ -62,6 +56,7 @@ async def values_of(services: Services, look: Look, number: int) -> dict[str, An
         "merge_method": target.merge_method,
         "trains": target.merge_trains_enabled,
         "message": merge_message(source, row.target_branch, row.title, look.found.here.reference),
+        "fetch": f"{shlex.join(['git', 'fetch', 'origin', row.source_branch])}\ngit switch --detach FETCH_HEAD",
         "activity": await activity_of(services, NoteAccess(look.found), number),
         "base": f"/{look.found.project.row.full_path}/-/merge_requests/{row.iid}",
     }
@@ -90,9 +85,6 @@ async def overview(
         f"{values['base']}/events",
         problem=problem,
         written=note,
-        tab="overview",
-        is_draft=is_draft(look.row.title),
-        is_merged=look.row.state == State.MERGED,
         **values,
     )
     response.status_code = status
@@ -118,12 +110,16 @@ async def merge_request_events(
     project: PageProjectDep,
     services: ServicesDep,
     number: Annotated[Number, Query(alias="page")] = 1,
-) -> StreamingResponse:
+) -> Response:
     """Changes of it: of itself, of its pipeline, and of the branches of its project."""
     reader = ReportReader(services)
-    look = await look_at(services, project, iid, reader)
-    topics = [merge_request_topic(look.row.id), merge_requests_topic(project.row.id)]
-    topics += [pipeline_topic(look.pipeline.id)] if look.pipeline is not None else []
-    return event_stream(
-        request, services, project.caller, lambda: draw(services, project, iid, reader, number), *topics
-    )
+    found = await merge_request_of(iid, project, services)
+    topics = (merge_request_topic(found.row.id), merge_requests_topic(project.row.id))
+    of_pipeline: list[str] = []
+
+    async def drawn() -> Fragment:
+        look = await look_at(services, project, iid, reader)
+        of_pipeline[:] = [pipeline_topic(look.pipeline.id)] if look.pipeline is not None else []
+        return fragment("merge_requests/_overview.html", **await values_of(services, look, number))
+
+    return await event_stream(request, services, project.caller, drawn, *topics, further=lambda: of_pipeline)

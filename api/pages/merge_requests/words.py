@@ -44,9 +44,9 @@ SCANNERS: Final[Mapping[str, str]] = {
 """Kinds of security reports."""
 
 STATES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "opened": ("Open", "success", "○"),
-    "locked": ("Being merged", "running", "▶"),
-    "merged": ("Merged", "running", "✓"),
-    "closed": ("Closed", "failed", "✗"),
+    "opened": ("Open", "success", "branch"),
+    "locked": ("Being merged", "running", "running"),
+    "merged": ("Merged", "merged", "merge"),
+    "closed": ("Closed", "failed", "failed"),
 }
 """States of merge requests: word, colour, glyph."""

@@ -146,7 +146,7 @@ async def shown_diff(
 
 def _shown(file: FileDiff, counts: LineCounts, address: str, room: int, *, alone: bool) -> ShownFile:
     patch = read_patch(file.diff)
-    place = f"{address}?file={quote(file.new_path, safe='/')}"
+    place = f"{address}{'&' if '?' in address else '?'}file={quote(file.new_path, safe='/')}"
     one = ShownFile(file, anchor_of(file.new_path), counts, patch, place)
     if file.too_large:
         return replace(one, folded="Its patch is too large to be shown; read it raw.", alone="")
@@ -176,7 +176,7 @@ def _index(files: Sequence[FileDiff], counts: dict[str, LineCounts], address: st
     return [
         IndexEntry(
             file.new_path,
-            f"{address}?page={at // PER_PAGE + 1}#{anchor_of(file.new_path)}",
+            f"{address}{'&' if '?' in address else '?'}page={at // PER_PAGE + 1}#{anchor_of(file.new_path)}",
             counts.get(file.new_path, _NOTHING),
         )
         for at, file in enumerate(files[:MAX_INDEX])
