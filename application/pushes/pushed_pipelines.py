@@ -14,7 +14,7 @@ from application.services import Services
 from git.reading.languages import languages_of
 from git.repository import Repository
 from git.transport.push import RefUpdate
-from models.notifications import MERGES, OUTBOX
+from models.notifications import MERGES, OUTBOX, PIPELINES, project_topic
 from models.repositories.environments import environment_lifecycle
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import contributions, pushes
@@ -66,6 +66,8 @@ async def finish(
                     created.append((pipeline_id, one.request.sha))
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(MERGES)
+    if created:
+        await services.notifications.show(project_topic(project.id), PIPELINES)
     for project_id in refresh.projects:
         await tell_project(services, project_id)
     for pipeline_id, sha in created:
