@@ -183,6 +183,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /{path}/-/merge_requests": {"merge_request": {"source_branch": "fix", "target_branch": "main", "title": "x"}},
     "POST /{path}/-/merge_requests/{iid}": {"merge_request": {"title": "new"}},
     "POST /{path}/-/merge_requests/{iid}/notes": {"body": "x"},
+    "POST /{path}/-/merge_requests/{iid}/discussions/{discussion_id}/resolve": {"resolved": True},
     "PUT /api/v4/application/settings": {"max_artifacts_size": 100},
     "POST /api/v4/projects/{project}/members": {"user_id": 1, "access_level": 10},
     "PUT /api/v4/projects/{project}/members/{user_id}": {"access_level": 20},

@@ -59,8 +59,8 @@ async def answered(
 @router.post("/merge")
 async def merge(
     request: Request,
-    asked: Annotated[merging.Merging, Depends(given(merging.Merging))],
     found: FoundDep,
+    asked: Annotated[merging.Merging, Depends(given(merging.Merging))],
     services: ServicesDep,
 ) -> Response:
     """Merge it now, or with `auto_merge` as soon as nothing is in its way."""
@@ -82,8 +82,8 @@ async def rebase(request: Request, found: FoundDep, services: ServicesDep) -> Re
 @router.post("/train")
 async def put_on_train(
     request: Request,
-    asked: Annotated[merge_trains.Boarding, Depends(given(merge_trains.Boarding))],
     found: FoundDep,
+    asked: Annotated[merge_trains.Boarding, Depends(given(merge_trains.Boarding))],
     services: ServicesDep,
 ) -> Response:
     """Put it on the merge train of its target branch, with `auto_merge` when its pipeline has passed."""
@@ -106,8 +106,8 @@ async def _left(services: Services, found: MergeRequestAccess) -> None:
 @router.post("/approve")
 async def approve(
     request: Request,
-    asked: Annotated[approvals.Approving, Depends(given(approvals.Approving))],
     found: FoundDep,
+    asked: Annotated[approvals.Approving, Depends(given(approvals.Approving))],
     services: ServicesDep,
 ) -> Response:
     """Approve it as it was seen."""
@@ -180,7 +180,7 @@ class _Comment(Optionals):
 
 @router.post("/notes")
 async def comment(
-    request: Request, asked: Annotated[_Comment, Depends(given(_Comment))], found: FoundDep, services: ServicesDep
+    request: Request, found: FoundDep, asked: Annotated[_Comment, Depends(given(_Comment))], services: ServicesDep
 ) -> Response:
     """Write a comment."""
     return await answered(request, services, found, _written(services, found, asked.body), asked.body)
@@ -196,8 +196,8 @@ async def _written(services: Services, found: MergeRequestAccess, body: str) -> 
 async def resolve(
     request: Request,
     discussion_id: str,
-    asked: Annotated[discussions.Resolving, Depends(given(discussions.Resolving))],
     found: FoundDep,
+    asked: Annotated[discussions.Resolving, Depends(given(discussions.Resolving))],
     services: ServicesDep,
 ) -> Response:
     """Resolve a thread, or open it again."""
