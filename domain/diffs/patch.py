@@ -96,14 +96,15 @@ def read_patch(text: str) -> Patch:
     """
     lines = iter(text.split("\n"))
     hunks: list[Hunk] = []
-    binary = False
+    binary = is_behind_hunk = False
     for line in lines:
         if (head := _HEAD.fullmatch(line)) is not None:
             hunks.append(_hunk(head, lines))
-        elif line.startswith(_NO_NEWLINE) and hunks:
+        elif line.startswith(_NO_NEWLINE) and is_behind_hunk:
             hunks[-1] = _ended(hunks[-1])
         elif line.startswith(_BINARY):
             binary = True
+        is_behind_hunk = head is not None
     return Patch(tuple(hunks), binary)
 
 
