@@ -3,6 +3,7 @@
 However much differs, a page has a bounded number of files and lines; the rest is on other pages, or raw.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -116,8 +117,7 @@ async def shown_diff(
 
     `address` is that of the page. Raises `NotFound` for a file that does not differ, `TooLarge`, `Unavailable`.
     """
-    files = await changed_files(repository, old, new)
-    counts = await line_counts(repository, old, new)
+    files, counts = await asyncio.gather(changed_files(repository, old, new), line_counts(repository, old, new))
     last = max(1, -(-len(files) // PER_PAGE))
     first, count = (min(number, last) - 1) * PER_PAGE, PER_PAGE
     if path:
