@@ -7,9 +7,10 @@ from api.pages.accounts import access_tokens, oidc, people, profile, sign_in, vi
 from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
-from api.pages.merge_requests import merge_request
+from api.pages.merge_requests import actions, editing, listing, merge_request, merge_trains, new_request, tabs
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
+from api.pages.repositories import commits, comparisons, trees
 from api.pages.runners import runners
 from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
@@ -42,9 +43,18 @@ for part in (
     unit_tests,
     pipeline,
     job,
+    listing,
+    new_request,
     merge_request,
+    editing,
+    tabs,
+    actions,
+    merge_trains,
     job_log,
     release_files,
     people,
+    commits,
+    comparisons,
+    trees,
 ):
     router.include(part.router)

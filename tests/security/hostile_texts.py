@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from api.pages.jobs.log_lines import State, render_piece
+from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
 from domain.config.form import input_fields
@@ -21,6 +22,8 @@ from domain.config.reading.durations import parse_duration
 from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
+from domain.diffs.patch import read_patch
+from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
@@ -39,8 +42,10 @@ from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.variables import expand as expand_for_runner
 from git.names import checked_ref
+from git.output import Completed
 from git.reading.commit import parse_commit
 from git.reading.diffs import hunks_of
+from git.reading.line_counts import read_counts
 from git.reading.trailers import trailers_of
 from git.transport.pkt_line import packet
 from git.transport.push import reported, with_message
@@ -448,6 +453,18 @@ FORM: Final = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"
 GIT_AND_HTTP: Final = {
     "diff: hunks": Hostile(hunks_of, lambda size: b"diff --git a b\n" + b"@@ -1 +1 @@\n-a\n+b\n" * size),
     "diff: no hunk": Hostile(hunks_of, lambda size: b"\n@@" * size),
+    "patch: hunks": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" * size),
+    "patch: one hunk": Hostile(read_patch, lambda size: "@@ -1,9999999999 +1,9999999999 @@\n" + "+\n-\n \n" * size),
+    "patch: many ends": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" + "\\ No newline\n" * size),
+    "patch: a long hunk and many ends": Hostile(
+        read_patch, lambda size: f"@@ -0,0 +1,{size} @@\n" + "+\n" * size + "\\ No newline\n" * size
+    ),
+    "patch: heads": Hostile(read_patch, lambda size: "@@ -1,9 +1,9 @@ " * size),
+    "line counts": Hostile(read_counts, lambda size: Completed(0, b"1\t1\ta\0" * size, "")),
+    "line counts: renamed": Hostile(read_counts, lambda size: Completed(0, b"1\t1\t\0a\0b\0" * size, "")),
+    "text: controls": Hostile(visible, lambda size: "\u202e\r\x00" * size),
+    "text: deceiving": Hostile(deceives, lambda size: "\u202d" * size),
+    "system note: items": Hostile(system_note, lambda size: "added\n\n<ul>" + "<li>a" * size),
     "commit: parents": Hostile(parse_commit, lambda size: _commit("").replace(SHA.encode(), b"5 " * size, 1)),
     "commit: lines": Hostile(parse_commit, lambda size: _commit("\n" * size + "a")),
     "push: refs of the answer": Hostile(

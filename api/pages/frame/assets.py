@@ -32,6 +32,8 @@ STYLES: Final = (
     "schedules",
     "environments",
     "runners",
+    "diffs",
+    "merge_requests",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"
