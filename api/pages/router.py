@@ -7,7 +7,17 @@ from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
-from api.pages.pipelines import new_pipeline, pipeline
+from api.pages.pipelines import (
+    builds,
+    configuration,
+    findings,
+    history,
+    listing,
+    new_pipeline,
+    pipeline,
+    tests_of_pipeline,
+    timeline,
+)
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
 from api.routes import RouteList
 
@@ -31,7 +41,14 @@ for part in (
     new_pipeline,
     charts,
     unit_tests,
+    listing,
     pipeline,
+    builds,
+    timeline,
+    tests_of_pipeline,
+    findings,
+    configuration,
+    history,
     job,
     merge_request,
     job_log,

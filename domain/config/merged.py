@@ -5,6 +5,7 @@ To write YAML costs nearly as much as to compile; it is written when somebody lo
 
 import json
 import zlib
+from collections.abc import Collection
 from typing import Final, cast
 
 from domain.config.reading.tree import Items, Map, Value
@@ -27,8 +28,17 @@ def packed(root: Map) -> bytes:
 
 def merged_yaml(kept: bytes) -> str:
     """The YAML text of what `packed` gave."""
-    text = zlib.decompress(kept).decode("utf-8", "surrogatepass")
-    return dump(cast(Value, json.loads(text)))
+    return dump(_root(kept))
+
+
+def parts_of(kept: bytes, names: Collection[str]) -> dict[str, str]:
+    """The YAML text of some top-level keys, each alone, of those that are there."""
+    root = _root(kept)
+    return {name: dump(cast(Value, {name: root[name]})) for name in names if name in root}
+
+
+def _root(kept: bytes) -> Map:
+    return cast(Map, json.loads(zlib.decompress(kept).decode("utf-8", "surrogatepass")))
 
 
 def _size(value: Value, known: dict[int, int]) -> int:

@@ -27,6 +27,8 @@ STYLES: Final = (
     "forms",
     "pages",
     "stages",
+    "graph",
+    "timeline",
     "log",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""

@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-from sqlalchemy import ColumnElement, FromClause, Select, case, cast, column, func, select
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import Select, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import Float
 
 from domain.pipelines.unit_tests import BAD
 from models.columns import table_of
+from models.repositories.artifacts.elements import document_of, elements
+from models.repositories.artifacts.reports import TestsRow
 from models.repositories.pipelines.job_rows import job
 from models.tables.artifacts import TestReport
-from models.typed_rows import all_of
+from models.typed_rows import all_of, first_of
 
 test_report = table_of(TestReport)
 
@@ -62,6 +61,29 @@ async def totals(connection: AsyncConnection, pipeline_id: int) -> TestTotals:
     return found
 
 
+_TOTALS = [column for column in test_report.c if column.name != "cases"]
+
+
+async def page_of_reports(connection: AsyncConnection, pipeline_id: int, number: int, size: int) -> Sequence[TestsRow]:
+    """Page `number` (from 1) of the reports without their cases: those with failures first."""
+    bad = test_report.c.failed + test_report.c.errored
+    statement = _reports(pipeline_id).order_by(bad.desc(), job.c.id.desc())
+    return all_of(TestsRow, await connection.execute(statement.limit(size).offset((number - 1) * size)))
+
+
+async def report_of(connection: AsyncConnection, pipeline_id: int, job_id: int) -> TestsRow | None:
+    """What the report of one job of a pipeline says in all."""
+    return first_of(TestsRow, await connection.execute(_reports(pipeline_id).where(test_report.c.job_id == job_id)))
+
+
+def _reports(pipeline_id: int) -> Select[Any]:
+    return (
+        select(*_TOTALS, job.c.name)
+        .join(job, job.c.id == test_report.c.job_id)
+        .where(test_report.c.pipeline_id == pipeline_id, ~job.c.retried)
+    )
+
+
 async def page_of_cases(
     connection: AsyncConnection, pipeline_id: int, number: int, size: int, *, job_id: int = 0
 ) -> Sequence[CaseRow]:
@@ -70,42 +92,21 @@ async def page_of_cases(
     if job_id:
         statement = statement.where(test_report.c.job_id == job_id)
     result = await connection.execute(statement.limit(size).offset((number - 1) * size))
-    return [CaseRow(row.job_id, row.name, _document(row.case)) for row in result]
+    return [CaseRow(row.job_id, row.name, document_of(row.case)) for row in result]
 
 
 def _cases(dialect: str, pipeline_id: int) -> Select[Any]:
-    """Statement for all cases of a pipeline in order; the last column keeps their order in the report."""
-    cases: FromClause
-    document: ColumnElement[Any]
-    if dialect == "sqlite":
-        cases = func.json_each(test_report.c.cases).table_valued("value", "key", name="one", joins_implicitly=True)
-        document = cases.c.value
-        status: ColumnElement[Any] = func.json_extract(document, "$.status")
-        seconds: ColumnElement[Any] = func.json_extract(document, "$.seconds")
-    else:
-        cases = (
-            func.jsonb_array_elements(test_report.c.cases)
-            .table_valued(column("value", JSONB), with_ordinality="key", name="one", joins_implicitly=True)
-            .render_derived()
-        )
-        document = cases.c.value
-        status = document["status"].astext
-        seconds = cast(document["seconds"].astext, Float)
+    """Statement for all cases of a pipeline, in order."""
+    cases = elements(dialect, test_report.c.cases)
     return (
-        select(test_report.c.job_id, job.c.name, document.label("case"))
+        select(test_report.c.job_id, job.c.name, cases.document.label("case"))
         .select_from(test_report)
         .join(job, job.c.id == test_report.c.job_id)
-        .add_columns(cases.c.key)
         .where(test_report.c.pipeline_id == pipeline_id, ~job.c.retried)
         .order_by(
-            case((status.in_(sorted(BAD)), 0), else_=1),
-            func.coalesce(seconds, 0.0).desc(),
+            case((cases.text("status").in_(sorted(BAD)), 0), else_=1),
+            cases.number("seconds").desc(),
             test_report.c.job_id.desc(),
-            cases.c.key,
+            cases.place,
         )
     )
-
-
-def _document(value: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = orjson.loads(value) if isinstance(value, (str, bytes)) else value
-    return found
