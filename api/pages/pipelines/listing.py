@@ -19,6 +19,7 @@ from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from domain.pipelines.status import Status
+from models.notifications import project_topic
 from models.repositories.accounts import accounts
 from models.repositories.paging import Slice, slice_of
 from models.repositories.pipelines import jobs, overview
@@ -142,5 +143,5 @@ async def project_events(
         services,
         project.caller,
         lambda: draw_list(services, project, page, wanted),
-        f"project-{project.row.id}",
+        project_topic(project.row.id),
     )
