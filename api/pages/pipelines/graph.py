@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
+from api.pages.frame.templates import span
 from api.v4.representation.statuses import SHOWN, WARNING, Shown, shown_job, shown_pipeline
 from application.bridges.downstream_pipelines import Related
 from domain.graphs.chains import critical_path
@@ -172,7 +173,16 @@ def _node(drawn: Drawn, group: Group, number: int, corner: tuple[int, int], is_c
         shown=shown,
         href=f"/{drawn.project}/-/jobs/{first.id}" if is_one else f"{drawn.address}?open={number}#opened",
         tag="" if is_one else f"{counts.passed}/{counts.total}",
-        told="\n".join(filter(None, [f"{_cut(group.name, MAX_TOLD)}: {words}", why.text if why else ""])),
+        told="\n".join(
+            filter(
+                None,
+                [
+                    f"{_cut(group.name, MAX_TOLD)}: {words}",
+                    _ran(first) if is_one else "",
+                    "" if why is None else f"{why.text} {why.next_step}".strip(),
+                ],
+            )
+        ),
         words=words,
         x=corner[0],
         y=corner[1],
@@ -181,6 +191,14 @@ def _node(drawn: Drawn, group: Group, number: int, corner: tuple[int, int], is_c
         is_after=group.vertex.needs is None,
         is_critical=is_critical,
     )
+
+
+def _ran(job: DrawnJobRow) -> str:
+    """How often a job was tried, and how long it took the last time if that is over."""
+    parts = [f"attempt {job.attempt}"] if job.attempt > 1 else []
+    if job.started_at is not None and job.finished_at is not None:
+        parts.append(f"took {span((job.finished_at - job.started_at).total_seconds())}")
+    return ", ".join(parts)
 
 
 def _counted(counts: Counts) -> str:
