@@ -17,7 +17,7 @@ from domain.graphs.order import Vertex
 from domain.graphs.timeline import Times, took
 from domain.pipelines.status import Folded, Status
 from domain.variables.job_variables import group_name
-from domain.why.explanation import Explanation
+from domain.why.explanation import Explanation, Reason
 from models.repositories.pipelines.overview import DrawnJobRow
 
 STAGE_SIZES: Final = Sizes(width=216, height=36, row=44, column_gap=40, stage_gap=28, padding=12, margin=8, title=0)
@@ -179,7 +179,7 @@ def _node(drawn: Drawn, group: Group, number: int, corner: tuple[int, int], is_c
                 [
                     f"{_cut(group.name, MAX_TOLD)}: {words}",
                     _ran(first) if is_one else "",
-                    "" if why is None else f"{why.text} {why.next_step}".strip(),
+                    "" if why is None else _steady(why),
                 ],
             )
         ),
@@ -191,6 +191,13 @@ def _node(drawn: Drawn, group: Group, number: int, corner: tuple[int, int], is_c
         is_after=group.vertex.needs is None,
         is_critical=is_critical,
     )
+
+
+def _steady(why: Explanation) -> str:
+    """Why a job is as it is, as long as that stays: its place in the queue would change every node all the time."""
+    if why.reason is Reason.RUNNER:
+        return "It waits for a runner that fits; its place in the queue is told among the jobs."
+    return f"{why.text} {why.next_step}".strip()
 
 
 def _ran(job: DrawnJobRow) -> str:

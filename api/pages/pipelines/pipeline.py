@@ -9,12 +9,11 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.asking import after
-from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
-from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.pipelines import graph
 from api.pages.pipelines.head import address_of, head_of, may_cancel
+from api.pages.pipelines.tab import follow, show
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
@@ -27,7 +26,6 @@ from application.jobs.explaining import absent_jobs, of_jobs
 from domain.graphs.grouping import Group
 from domain.messages import Operation
 from domain.pipelines.status import Status
-from models.notifications import pipeline_topic
 from models.repositories.pipelines import jobs, overview, pipelines
 from models.repositories.pipelines.overview import DrawnJobRow
 
@@ -122,18 +120,7 @@ async def pipeline_page(
 ) -> Response:
     """One pipeline, as a graph."""
     live = await draw(services, project, pipeline_id, view, open)
-    return live_page(
-        "pipelines/pipeline.html",
-        request,
-        project.caller,
-        live,
-        f"{address_of(project, pipeline_id)}/events",
-        project=project.row,
-        id=pipeline_id,
-        tab_name="Graph",
-        script=SCRIPT,
-        broad=True,
-    )
+    return await show(request, project, pipeline_id, "graph", live, script=SCRIPT, broad=True)
 
 
 @router.get("/events")
@@ -146,9 +133,8 @@ async def pipeline_events(
     open: Opened = -1,  # noqa: A002  # a word of the address
 ) -> Response:
     """Changes of that page."""
-    topic = pipeline_topic(pipeline_id)
-    return await event_stream(
-        request, services, project.caller, lambda: draw(services, project, pipeline_id, view, open), topic
+    return await follow(
+        request, services, project, pipeline_id, lambda: draw(services, project, pipeline_id, view, open)
     )
 
 

@@ -1,6 +1,8 @@
 """Views of a pipeline beside its graph: those whose content changes, and those of which only the head does."""
 
+import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -13,12 +15,16 @@ from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.pipelines.head import TABS, address_of, head_of
 from api.services import Services
-from application.access import ProjectAccess
+from application.access import ProjectAccess, access_to
 from models.notifications import pipeline_topic
+from models.repositories.pipelines import overview
 
 PER_PAGE: Final = 100
 """Rows of a long list."""
+AGAIN: Final = 10.0
+"""Seconds after which a view is drawn again though nothing has moved."""
 _NAMES: Final = {tab.key: tab.text for tab in TABS}
+_PATHS: Final = {tab.key: tab.path for tab in TABS}
 
 Draw = Callable[[], Awaitable[Fragment]]
 
@@ -39,7 +45,7 @@ async def show(
         request,
         project.caller,
         live,
-        f"{address}/{tab}/events",
+        f"{address}{_PATHS[tab]}/events",
         project=project.row,
         id=pipeline_id,
         tab_name=_NAMES[tab],
@@ -48,11 +54,40 @@ async def show(
     )
 
 
+@dataclass
+class Remembered:
+    """A view as it was drawn last: as long as nothing has moved it is not drawn again, but for once in a while.
+
+    What else may change it (runners that come and go, places in the queue, reports) shows after `AGAIN` seconds. Whether
+    the reader may still see it is asked every time.
+    """
+
+    services: Services
+    project: ProjectAccess
+    pipeline_id: int
+    draw: Draw
+    mark: tuple[Any, ...] = ()
+    fragment: Fragment | None = None
+    drawn_at: float = 0.0
+
+    async def __call__(self) -> Fragment:
+        """The view as it is now. Raises `NotFound`."""
+        await access_to(self.services, self.project.caller, self.project.row.id)
+        async with self.services.database.read() as connection:
+            mark = await overview.mark(connection, self.pipeline_id)
+        now = time.monotonic()
+        if self.fragment is None or mark != self.mark or now - self.drawn_at >= AGAIN:
+            self.fragment = await self.draw()
+            self.mark, self.drawn_at = mark, now
+        return self.fragment
+
+
 async def follow(
     request: Request, services: Services, project: ProjectAccess, pipeline_id: int, draw: Draw
 ) -> Response:
     """The changes of a view."""
-    return await event_stream(request, services, project.caller, draw, pipeline_topic(pipeline_id))
+    look = Remembered(services, project, pipeline_id, draw)
+    return await event_stream(request, services, project.caller, look, pipeline_topic(pipeline_id))
 
 
 async def draw_head(services: Services, project: ProjectAccess, pipeline_id: int, tab: str) -> Fragment:

@@ -32,6 +32,8 @@ WIDTH: Final = 960
 """Of the bars, in the picture's units."""
 NAMES: Final = 240
 """Width of the names, left of them."""
+RIGHT: Final = 44
+"""Right of the bars: half of the last mark's words."""
 ROW: Final = 26
 TOP: Final = 34
 """Height of the axis."""
@@ -157,7 +159,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, num
         total=total,
         waiting=sum(not row.retried and row.queued_at is None and row.started_at is None for row in rows),
         critical=critical,
-        width=NAMES + WIDTH + 16,
+        width=NAMES + WIDTH + RIGHT,
         names=NAMES,
         row=ROW,
         number=number,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,12 +12,15 @@ from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.jobs import LISTED
 from models.rows.pipelines import JobFacts, ListedJobRow
-from models.tables.pipelines import Job, Stage
+from models.tables.pipelines import Job, Pipeline, Stage
 from models.typed_rows import all_of
 
 job = table_of(Job)
 stage = table_of(Stage)
 
+pipeline = table_of(Pipeline)
+
+_MOMENTS = ("queued_at", "started_at", "finished_at", "canceling_at", "erased_at", "downstream_ended_at", "due_at")
 _LARGE = frozenset({"plan", "why", "variables", "retry", "exit_codes_allowed"})
 
 
@@ -108,10 +112,14 @@ async def named(
     return all_of(NamedJob, await connection.execute(statement))
 
 
-async def earlier_attempts(connection: AsyncConnection, pipeline_id: int) -> int:
-    """How many attempts of a pipeline's jobs have a later one."""
-    statement = select(func.count()).where(job.c.pipeline_id == pipeline_id, job.c.retried)
-    return int((await connection.execute(statement)).scalar_one())
+async def mark(connection: AsyncConnection, pipeline_id: int) -> tuple[Any, ...]:
+    """Something that is another thing as soon as a job or the pipeline has moved: cheaper than to read all of it."""
+    latest = [func.max(job.c[name]) for name in ("id", *_MOMENTS)]
+    of_jobs = select(job.c.status, job.c.retried, func.count(), *latest).where(job.c.pipeline_id == pipeline_id)
+    grouped = await connection.execute(of_jobs.group_by(job.c.status, job.c.retried).order_by(job.c.status))
+    own = select(pipeline.c.status, pipeline.c.updated_at, pipeline.c.status_reason, pipeline.c.finished_at)
+    row = (await connection.execute(own.where(pipeline.c.id == pipeline_id))).first()
+    return (*(tuple(one) for one in grouped), None if row is None else tuple(row))
 
 
 async def stages_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> Mapping[int, Sequence[StageState]]:
