@@ -58,8 +58,8 @@ async def show(
 class Remembered:
     """A view as it was drawn last: as long as nothing has moved it is not drawn again, but for once in a while.
 
-    What else may change it (runners that come and go, places in the queue, reports) shows after `AGAIN` seconds. Whether
-    the reader may still see it is asked every time.
+    What else may change it (runners that come and go, places in the queue, reports) shows after `AGAIN`
+    seconds. Whether the reader may still see it is asked every time.
     """
 
     services: Services
