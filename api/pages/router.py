@@ -8,7 +8,17 @@ from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import actions, editing, listing, merge_request, merge_trains, new_request, tabs
-from api.pages.pipelines import new_pipeline, pipeline
+from api.pages.pipelines import (
+    builds,
+    configuration,
+    findings,
+    history,
+    listing,
+    new_pipeline,
+    pipeline,
+    tests_of_pipeline,
+    timeline,
+)
 from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
 from api.pages.repositories import commits, comparisons, trees
 from api.pages.runners import runners
@@ -41,7 +51,14 @@ for part in (
     environment,
     charts,
     unit_tests,
+    listing,
     pipeline,
+    builds,
+    timeline,
+    tests_of_pipeline,
+    findings,
+    configuration,
+    history,
     job,
     listing,
     new_request,

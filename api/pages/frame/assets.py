@@ -27,6 +27,8 @@ STYLES: Final = (
     "forms",
     "pages",
     "stages",
+    "graph",
+    "timeline",
     "log",
     "asking",
     "schedules",
