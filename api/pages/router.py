@@ -5,7 +5,7 @@ from typing import Final
 from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
 from api.pages.frame import assets
-from api.pages.jobs import job, job_log
+from api.pages.jobs import artifact_files, artifact_pages, job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
@@ -31,6 +31,8 @@ for part in (
     unit_tests,
     pipeline,
     job,
+    artifact_pages,
+    artifact_files,
     merge_request,
     job_log,
     release_files,
