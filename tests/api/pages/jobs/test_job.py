@@ -36,7 +36,7 @@ async def text(site: Site, job_id: int, person: Person | None = None, rest: str 
     return re.sub(r"\s+", " ", response.text)
 
 
-async def press(site: Site, job_id: int, action: str, person: Person | None = None, **form: Any) -> httpx.Response:
+async def press(site: Site, job_id: int, action: str, form: Any = None, person: Person | None = None) -> httpx.Response:
     """Send a form of a job's page."""
     async with browser(site, person or site.root, Origin=site.services.settings.url) as client:
         return await client.post(f"/{await site.path()}/-/jobs/{job_id}/{action}", data=form)
@@ -126,7 +126,7 @@ async def test_why_it_waits_says_the_place_in_the_queue_and_the_next_step(site: 
 async def test_a_retry_is_given_variables_over_those_that_it_had(site: Site) -> None:
     site.connect_temporal()
     job_id = await manual(site, "go: {script: x, when: manual}\n")
-    played = await press(site, job_id, "play", **{"keys[]": ["COLOUR", "SIZE", ""], "values[]": ["crimson", "9", "x"]})
+    played = await press(site, job_id, "play", {"keys[]": ["COLOUR", "SIZE", ""], "values[]": ["crimson", "9", "x"]})
     assert played.status_code == 303
     job = await site.world.job()
     given = {item["key"]: item["value"] for item in job["variables"]}
@@ -136,7 +136,7 @@ async def test_a_retry_is_given_variables_over_those_that_it_had(site: Site) -> 
     form = await text(site, job_id, rest="/retry")
     assert "<code>COLOUR</code>, <code>SIZE</code>" in form
     assert "crimson" not in form
-    retried = await press(site, job_id, "retry", **{"keys[]": ["SIZE"], "values[]": ["10"]})
+    retried = await press(site, job_id, "retry", {"keys[]": ["SIZE"], "values[]": ["10"]})
     await site.world.settle((await site.world.row(job_id)).pipeline_id)
     again = await site.world.job()
     given = {item["key"]: item["value"] for item in again["variables"]}
@@ -162,13 +162,13 @@ async def test_inputs_reach_the_runner_and_what_is_wrong_with_them_is_said(site:
     form = await text(site, job_id, rest="/play")
     assert "How much" in form
     assert '<option value="3" selected>' in form
-    wrong = await press(site, job_id, "play", **{"inputs[name]": "A1", "keys[]": ["K"], "values[]": ["kept"]})
+    wrong = await press(site, job_id, "play", {"inputs[name]": "A1", "keys[]": ["K"], "values[]": ["kept"]})
     assert wrong.status_code == 400
     assert "`name` input: provided value does not match" in wrong.text
     assert 'value="kept"' in wrong.text
-    badly = await press(site, job_id, "play", **{"keys[]": ["no name"], "values[]": ["x"]})
+    badly = await press(site, job_id, "play", {"keys[]": ["no name"], "values[]": ["x"]})
     assert badly.status_code == 400
-    assert (await press(site, job_id, "play", **{"inputs[level]": "5", "inputs[name]": "a"})).status_code == 303
+    assert (await press(site, job_id, "play", {"inputs[level]": "5", "inputs[name]": "a"})).status_code == 303
     job = await site.world.job()
     assert {item["key"]: item["value"]["content"] for item in job["inputs"]} == {"level": 5, "name": "a"}
     await site.world.put(job, "failed")
@@ -191,7 +191,7 @@ async def test_a_question_is_asked_before_a_job_is_played(site: Site) -> None:
     assert asked.status_code == 200
     assert "Ship &#39;it&#39; to &lt;everybody&gt;?" in asked.text
     assert (await site.world.row(job_id)).status == "manual", "nobody has said yes"
-    assert (await press(site, job_id, "play", confirmed="yes")).status_code == 303
+    assert (await press(site, job_id, "play", {"confirmed": "yes"})).status_code == 303
     assert (await site.world.row(job_id)).status == "pending"
 
 
@@ -206,8 +206,8 @@ async def test_a_retry_begins_at_a_step(site: Site) -> None:
     assert "From a step" in await text(site, job["id"])
     form = await text(site, job["id"], rest="/retry")
     assert "step 3, <bdi>whisper</bdi>" in form
-    assert (await press(site, job["id"], "retry", from_step="9")).status_code == 400
-    assert (await press(site, job["id"], "retry", from_step="3")).status_code == 303
+    assert (await press(site, job["id"], "retry", {"from_step": "9"})).status_code == 400
+    assert (await press(site, job["id"], "retry", {"from_step": "3"})).status_code == 303
     await site.world.settle(pipeline)
     assert (await site.world.job())["steps_resume"] == {"from": "whisper", "done": DONE}
 
@@ -230,12 +230,12 @@ async def test_artifacts_are_kept_deleted_and_erased_by_whoever_may(site: Site) 
     assert "kept until 20" in page
     assert "Delete the artifacts" not in page
     assert "Erase log" not in page
-    assert (await press(site, job_id, "artifacts/delete", developer)).status_code == 403
-    assert (await press(site, job_id, "erase", developer)).status_code == 403
+    assert (await press(site, job_id, "artifacts/delete", person=developer)).status_code == 403
+    assert (await press(site, job_id, "erase", person=developer)).status_code == 403
     async with browser(site, developer) as client:
         for rest in ("erase", "artifacts/delete"):
             assert (await client.get(f"/{await site.path()}/-/jobs/{job_id}/{rest}")).status_code == 403
-    assert (await press(site, job_id, "artifacts/keep", developer)).status_code == 303
+    assert (await press(site, job_id, "artifacts/keep", person=developer)).status_code == 303
     assert "kept until somebody deletes them" in await text(site, job_id)
     assert "out" in (await text(site, job_id, rest="/artifacts/browse"))
     assert "gone for ever" in await text(site, job_id, rest="/artifacts/delete")
@@ -251,7 +251,7 @@ async def test_attempts_stand_side_by_side_with_what_differs(site: Site) -> None
     site.connect_temporal()
     job_id = await ended(site, "build: {script: x, artifacts: {paths: [out]}}\n")
     assert "There is one attempt" in await text(site, job_id, rest="/attempts")
-    retried = await press(site, job_id, "retry", **{"keys[]": ["MORE"], "values[]": ["1"]})
+    retried = await press(site, job_id, "retry", {"keys[]": ["MORE"], "values[]": ["1"]})
     await site.world.settle((await site.world.row(job_id)).pipeline_id)
     again = await site.world.job()
     await site.world.upload(again, archive({"out/a": "1"}))
