@@ -74,7 +74,7 @@ def _moment(found: "re.Match[bytes]") -> datetime | None:
 def phases_of(job: Timed, script: ScriptTimes) -> Sequence[Phase]:
     """The phases of a job so far, in order; one that took no time at all is left out."""
     queued, started, ended = job.queued_at, job.started_at, job.finished_at
-    found = [Phase("waited", "waited for its turn in the pipeline", job.created_at, queued or started or ended)]
+    found = [Phase("waited", "waited in the pipeline", job.created_at, queued or started or ended)]
     if queued is not None:
         found.append(Phase("queued", "waited for a runner", queued, started or ended))
     if started is not None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.pages.pipelines.pipeline import may_cancel
 from application.access import ProjectAccess
 from application.jobs.leavings import is_erasable, require_erase
 from auth.permissions import LEVEL_FOR, Action
@@ -51,19 +50,23 @@ async def offers_of(
     state, ours = Status(row.status), not row.retried and not guarded
     allowed = ours and project.may_run(pipeline)
     ended = state in COMPLETE
-    administers = project.caller.is_known and project.level >= LEVEL_FOR[Action.ADMINISTER]
     return Offers(
         play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
         unschedule=allowed and state is Status.SCHEDULED,
         retry=allowed and state in RETRIABLE,
         steps=bool(row.plan.get("run")),
         inputs=bool(row.plan.get("inputs")),
-        cancel=ours and may_cancel(project) and state in CANCELABLE,
+        cancel=ours and _may(project, Action.RUN) and state in CANCELABLE,
         erase=not guarded and _may_erase(project, row),
-        keep=may_cancel(project) and archive is not None and archive.expire_at is not None,
-        delete=administers and ended and archive is not None,
+        keep=_may(project, Action.RUN) and archive is not None and archive.expire_at is not None,
+        delete=_may(project, Action.ADMINISTER) and ended and archive is not None,
         allow=project.caller.is_admin and awaits_permission(stuck),
     )
+
+
+def _may(project: ProjectAccess, action: Action) -> bool:
+    """Whether the caller sees a button; on which refs they may press it is told when they try."""
+    return project.caller.is_known and project.level >= LEVEL_FOR[action]
 
 
 def _may_erase(project: ProjectAccess, row: JobRow) -> bool:

@@ -86,7 +86,7 @@ async def test_what_a_job_has_to_do_with_stands_beside_its_log(site: Site) -> No
     page = await text(site, job_id)
     assert f'/-/jobs/{built["id"]}/artifacts/browse"' in page, "what it gets of the job before it"
     assert "without its files" in page
-    assert "deploys to <bdi>live</bdi>" in page
+    assert re.search(r"deploys to <a [^>]*/-/environments/\d+\"><bdi>live</bdi>", page)
     assert 'href="https://live.example"' in page
     assert "This job holds it." in page or "want" in page
     assert "rules[0]" in page
