@@ -5,7 +5,16 @@ from typing import Final
 from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
 from api.pages.frame import assets, components, palette
-from api.pages.jobs import artifact_files, artifact_pages, attempts, job, job_actions, job_forms, job_log
+from api.pages.jobs import (
+    artifact_files,
+    artifact_pages,
+    artifacts_of_ref,
+    attempts,
+    job,
+    job_actions,
+    job_forms,
+    job_log,
+)
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
 from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
@@ -32,6 +41,7 @@ for part in (
     charts,
     unit_tests,
     pipeline,
+    artifacts_of_ref,
     job,
     job_actions,
     job_forms,

@@ -115,6 +115,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
+    "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
     "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},

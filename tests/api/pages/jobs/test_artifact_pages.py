@@ -248,3 +248,19 @@ async def test_who_may_not_read_artifacts_sees_no_page_of_them(site: Site) -> No
     for person, status in ((developer, 403), (stranger, 404), (None, 404)):
         async with browser(site, person) as client:
             assert [(await client.get(f"{base}/{view}")).status_code for view in views] == [status] * 4
+
+
+async def test_addresses_of_a_ref_lead_to_its_latest_job(site: Site) -> None:
+    base = await with_archive(site, archive(FILES))
+    project = f"/{await site.path()}/-/jobs/artifacts"
+    for view in ("browse", "download", "file/out/log.txt", "raw/a%20b%23c%3F.txt"):
+        response = await get(site, f"{project}/main/{view}?job=build")
+        assert (response.status_code, response.headers["location"]) == (302, f"{base}/{view}")
+    for wrong in (
+        "main/browse?job=none",
+        "other/browse?job=build",
+        "main?job=build",
+        "browse?job=build",
+        "main/browse",
+    ):
+        assert (await get(site, f"{project}/{wrong}")).status_code in {404, 422}
