@@ -1,7 +1,7 @@
 """Values that a person gives to the inputs of a job when they start it, checked against what the job declares.
 
 The declarations are those that `domain.config.readers.job_inputs` has read: plain JSON.
-Source: docs/reference/ci-yaml.md, "Job inputs".
+Source: docs/reference/ci-yaml.md, "Inputs".
 """
 
 import json
