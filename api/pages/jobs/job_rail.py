@@ -21,6 +21,7 @@ from models.rows.artifacts import ArtifactRow
 from models.rows.environments import DeploymentRow, EnvironmentRow
 from models.rows.pipelines import JobRow, ListedJobRow, PipelineRow
 
+_WEB: Final = ("https://", "http://")
 WAITERS: Final = 5
 """So many jobs that wait for a resource group are named."""
 
@@ -73,6 +74,12 @@ class Rail:
     environment: EnvironmentRow | None
     deployment: DeploymentRow | None
     group: Group | None
+
+    @property
+    def environment_link(self) -> str:
+        """Where the environment is to be seen; empty unless that is an address of the web."""
+        address = self.environment.external_url if self.environment else ""
+        return address if address.startswith(_WEB) else ""
 
 
 async def rail_of(services: Services, project: ProjectAccess, row: JobRow, pipeline: PipelineRow) -> Rail:
