@@ -438,8 +438,8 @@ ARCHIVES: Final = {
         lambda size: [Entry(f"{number}/b", 1, 1, 0, 0, 0, is_folder=False) for number in range(size)],
         is_bounded=True,
     ),
-    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/"), is_bounded=True),
-    "archive: a text of signs that hide": Hostile(visible, repeated("\u202e")),
+    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
+    "archive: a text of signs that hide": Hostile(visible, repeated("\u202e", "")),
     "log: beginnings of sections of the script": Hostile(
         script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),
