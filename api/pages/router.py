@@ -23,6 +23,16 @@ from api.pages.projects import badges, charts, groups, home, new_project, releas
 from api.pages.repositories import commits, comparisons, trees
 from api.pages.runners import runners
 from api.pages.schedules import schedule_form, schedules
+from api.pages.jobs import (
+    artifact_files,
+    artifact_pages,
+    artifacts_of_ref,
+    attempts,
+    job,
+    job_actions,
+    job_forms,
+    job_log,
+from api.pages.pipelines import new_pipeline, pipeline
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -62,6 +72,12 @@ for part in (
     job,
     listing,
     new_request,
+    artifacts_of_ref,
+    job_actions,
+    job_forms,
+    attempts,
+    artifact_pages,
+    artifact_files,
     merge_request,
     editing,
     tabs,

@@ -124,6 +124,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/{path}/-/tree": {"place": "main"},
     "/{path}/-/merge_requests/{iid}/leave_train": {"iid": "{riding_iid}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
+    "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
     "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from api.pages.jobs.archive_folders import folder_of, trail_of
+from api.pages.jobs.file_text import visible
 from api.pages.jobs.log_lines import State, render_piece
 from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
@@ -29,6 +31,7 @@ from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
 from domain.pipelines.coverage import CoverageSearch
+from domain.pipelines.job_phases import script_times
 from domain.pipelines.skipping import is_skipped
 from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
@@ -58,7 +61,7 @@ from steps.service.errors import shortened
 from steps.ways.docker_frames import Frames
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
-from storage.zip_directory import ENTRY, Extent, locate, read_entries
+from storage.zip_directory import ENTRY, Entry, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
 from tests.security.hostile_rows import Hostile, repeated
@@ -434,6 +437,16 @@ ARCHIVES: Final = {
     ),
     "archive: ends without an archive": Hostile(
         lambda tail: locate(tail, len(tail)), lambda size: b"PK\x05\x06" * size
+    ),
+    "archive: a folder of many": Hostile(
+        lambda found: folder_of(found, ""),
+        lambda size: [Entry(f"{number}/b", 1, 1, 0, 0, 0, is_folder=False) for number in range(size)],
+        is_bounded=True,
+    ),
+    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
+    "archive: a text of signs that hide": Hostile(visible, repeated("\u202e", "")),
+    "log: beginnings of sections of the script": Hostile(
+        script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),
 }
 
