@@ -109,14 +109,11 @@ def _opening(style: Style) -> str:
     foreground, background, flags = style.foreground, style.background, style.flags
     if "inverse" in flags and (foreground is not None or background is not None):
         foreground, background, flags = background, foreground, flags - {"inverse"}
-    names = [f"{kind}{_palette(colour)}" for kind, colour in (("f", foreground), ("b", background)) if colour is not None]
+    colours = [(kind, colour) for kind, colour in (("f", foreground), ("b", background)) if colour is not None]
+    names = [f"{kind}{_palette(colour)}" for kind, colour in colours]
     if background is not None:
         names.append("on")
-    exact = "".join(
-        f' data-{kind}="{colour - TRUE:06x}"'
-        for kind, colour in (("f", foreground), ("b", background))
-        if colour is not None and colour >= TRUE
-    )
+    exact = "".join(f' data-{kind}="{colour - TRUE:06x}"' for kind, colour in colours if colour >= TRUE)
     return f'<span class="{" ".join((*names, *sorted(flags)))}"{exact}>'
 
 
@@ -126,11 +123,15 @@ def _palette(colour: int) -> int:
 
 def _nearest(*wanted: int) -> int:
     """The colour of the cube or the greys that is nearest."""
-    cube = [min(range(6), key=lambda step, part=part: abs(_STEPS[step] - part)) for part in wanted]
+    cube = [_step(part) for part in wanted]
     grey = min(23, max(0, round((sum(wanted) / 3 - 8) / 10)))
     in_cube = sum((_STEPS[step] - part) ** 2 for step, part in zip(cube, wanted, strict=True))
     in_greys = sum((8 + 10 * grey - part) ** 2 for part in wanted)
     return 232 + grey if in_greys < in_cube else 16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+
+
+def _step(part: int) -> int:
+    return min(range(6), key=lambda step: abs(_STEPS[step] - part))
 
 
 def palette_colour(colour: Colour) -> tuple[int, int, int]:

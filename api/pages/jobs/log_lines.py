@@ -13,11 +13,12 @@ from typing import Final
 
 from api.pages.jobs.ansi import rendered
 from domain.logs.error_lines import MAX_LINE, is_error
-from domain.logs.lines import HEAD, STAMP, TAIL, counted, joined
+from domain.logs.lines import HEAD, LONG, STAMP, STAMP_LENGTH, TAIL, counted, joined
 from domain.logs.sections import MARK
 from domain.logs.styles import PLAIN, Style, style_after
 
 _STAMPED: Final = re.compile(rb"\A(" + STAMP + rb")[ +]")
+_ENDS: Final = re.compile(rb"\n(?!" + STAMP + rb"\+)")
 _TIME_LENGTH: Final = len("2026-01-02T03:04:05.123456Z")
 
 
@@ -34,13 +35,17 @@ class Line:
 def lines_in(data: bytes, style: Style, skipped: int = 0, end: bytes | None = None) -> Iterator[Line]:
     """The lines that begin in `data`, without the first `skipped` ones.
 
-    Where the last of them is so long that not all of it was read, `end` is what it ends with.
+    Where the last of them is so long that not all of it was read, `end` is what it ends with; `data` has
+    `STAMP_LENGTH` bytes more of it than count then.
     """
-    lines = joined(data).split(b"\n")
+    if end is not None and (newline := data.rfind(b"\n", max(0, len(data) - STAMP_LENGTH))) >= 0:
+        data = data[:newline]  # it ends no line: what comes behind it is cut
+    lines = _split(data)
     if not lines[-1] and end is None:
         lines.pop()
-    if skipped:
-        style = style_after(b"\n".join(lines[:skipped]), style)
+    for before in [b"\n".join(lines[:skipped])] if len(data) <= LONG else lines[:skipped]:
+        for part in counted(before):
+            style = style_after(joined(part), style)
     last = len(lines) - 1
     for number in range(skipped, len(lines)):
         line, style = rendered_line(lines[number], style, end if number == last else None)
@@ -50,7 +55,7 @@ def lines_in(data: bytes, style: Style, skipped: int = 0, end: bytes | None = No
 def rendered_line(line: bytes, style: Style, end: bytes | None = None) -> tuple[Line, Style]:
     """One line, and the style behind it."""
     begin, tail = counted(line) if end is None else (line[:HEAD], end.removesuffix(b"\n")[-TAIL:])
-    begin, time = _unstamped(begin)
+    begin, time = _unstamped(joined(begin))
     is_heading = any(found[1] == b"start" for found in MARK.finditer(begin))
     said, style = _folded(begin, style)
     shown, style = rendered(said, style)
@@ -60,6 +65,11 @@ def rendered_line(line: bytes, style: Style, end: bytes | None = None) -> tuple[
         rest, style = rendered(last, style)
         shown = rest if b"\r" in tail.rstrip(b"\r") else f'{shown}<span class="cut"></span>{rest}'
     return Line(shown, time, is_heading, error), style
+
+
+def _split(data: bytes) -> list[bytes]:
+    """Lines without the newlines that end them; pieces of a line stay together."""
+    return _ENDS.split(data) if b"O+" in data or b"E+" in data else data.split(b"\n")
 
 
 def heading_of(text: str) -> str:

@@ -11,7 +11,7 @@ from api.pages.jobs.log_lines import Line, lines_in
 from api.services import Services
 from api.v4.jobs.log import Log, read_log
 from domain.logs.index import BLOCK, Checkpoint, Part, lines_of
-from domain.logs.lines import HEAD, LONG, TAIL
+from domain.logs.lines import HEAD, LONG, STAMP_LENGTH, TAIL
 
 MAX_LINES: Final = 1_000
 """Of one window."""
@@ -33,19 +33,17 @@ async def window(services: Services, log: Log, index: Part, first: int, count: i
         begin = index.checkpoints[place]
         end = index.checkpoints[place + 1].offset if place + 1 < len(index.checkpoints) else log.size
         skipped = max(0, first - begin.line)
-        drawing = partial(_drawn, *await _block(services, log, begin, end), begin, skipped, wanted - len(found), room)
+        drawing = partial(_drawn, *await block(services, log, begin, end), begin, skipped, wanted - len(found), room)
         lines = await asyncio.get_running_loop().run_in_executor(THREADS, drawing)
         found += lines
         room -= sum(len(line.html) for line in lines)
         place += 1
-        if lines and place < len(index.checkpoints) and first + len(found) < index.checkpoints[place].line:
+        if place < len(index.checkpoints) and first + len(found) != index.checkpoints[place].line:
             break  # it ended early
     return found
 
 
-def _drawn(
-    data: bytes, tail: bytes | None, begin: Checkpoint, skipped: int, count: int, room: int
-) -> list[Line]:
+def _drawn(data: bytes, tail: bytes | None, begin: Checkpoint, skipped: int, count: int, room: int) -> list[Line]:
     found: list[Line] = []
     for line in _taken(lines_in(data, begin.style, skipped, tail), count):
         found.append(line)
@@ -60,11 +58,11 @@ def _taken(lines: Iterator[Line], count: int) -> Iterator[Line]:
         yield line
 
 
-async def _block(services: Services, log: Log, begin: Checkpoint, end: int) -> tuple[bytes, bytes | None]:
+async def block(services: Services, log: Log, begin: Checkpoint, end: int) -> tuple[bytes, bytes | None]:
     """The bytes of the lines between two checkpoints; of a last one that is too long only what counts."""
     if end - begin.offset <= BLOCK + LONG:
         return await _bytes(services, log, begin.offset, end), None
-    data = await _bytes(services, log, begin.offset, begin.offset + BLOCK + HEAD)
+    data = await _bytes(services, log, begin.offset, begin.offset + BLOCK + HEAD + STAMP_LENGTH)
     return data, await _bytes(services, log, end - TAIL - 1, end)
 
 
