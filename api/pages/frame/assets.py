@@ -28,6 +28,7 @@ STYLES: Final = (
     "pages",
     "stages",
     "log",
+    "log-palette",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import Depends, Query
 from fastapi.responses import Response, StreamingResponse
+from markupsafe import Markup
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
@@ -32,13 +33,23 @@ LineNumber = Annotated[int, Query(ge=1, le=2**53)]
 
 
 @dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line for a template."""
+
+    html: Markup
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class FirstWindow:
     """The end of a log as it comes with the page, for those who run no script; `first` is its first line's number."""
 
     log: Log
-    lines: list[Line]
+    lines: list[ShownLine]
     first: int
     total: int
+    began: int
+    """When the job was taken, in milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,14 @@ async def first_window(services: Services, job: JobFacts) -> FirstWindow:
     found = await opened(services, job)
     total = lines_of(found.index.after, found.log.size)
     first = max(1, total - FIRST + 1)
-    return FirstWindow(found.log, await window(services, found.log, found.index, first, FIRST), first, total)
+    lines = [_shown(line) for line in await window(services, found.log, found.index, first, FIRST)]
+    began = 0 if job.started_at is None else round(job.started_at.timestamp() * 1_000)
+    return FirstWindow(found.log, lines, first, total, began)
+
+
+def _shown(line: Line) -> ShownLine:
+    kinds = [name for name, is_one in (("heading", line.is_heading), ("error", line.is_error)) if is_one]
+    return ShownLine(Markup(line.html), " ".join(("line", *kinds)))  # noqa: S704  # escaped piece by piece
 
 
 @router.get("/log/outline")
