@@ -53,7 +53,7 @@ def _afterwards(services: Services, row: HeldJob, size: int) -> BackgroundTasks:
     """When its runner has the response, readers hear of a chunk, and a log that has grown much is read."""
     tasks = BackgroundTasks()
     if traces.is_watched(row):
-        tasks.add_task(services.notifications.notify, trace_topic(row.id), count=1_000)
+        tasks.add_task(services.notifications.show, trace_topic(row.id))
     if row.size // GROWN != (row.size + size) // GROWN:
         tasks.add_task(note_growth, services, row.id)
     return tasks
