@@ -169,7 +169,7 @@ export class List {
       after = element;
       y += this.wraps ? element.offsetHeight : ROW;
     }
-    for (const [row, element] of this.#drawn) if (drawn.get(row) !== element && ![...drawn.values()].includes(element)) element.remove();
+    for (const [row, element] of this.#drawn) if (drawn.get(row) !== element) element.remove();
     this.#drawn = drawn;
   }
 

@@ -5,5 +5,11 @@ const element = document.getElementById("log");
 if (element) {
   const tools = new Tools(element);
   tools.start();
-  for (const name of ["perdure:patched", "perdure:connected"]) document.addEventListener(name, () => tools.viewer.outline && tools.viewer.refresh());
+  for (const name of ["perdure:patched", "perdure:connected"]) {
+    document.addEventListener(name, () => {
+      if (!tools.viewer.outline) return;
+      tools.fit();
+      tools.viewer.refresh();
+    });
+  }
 }

@@ -19,6 +19,7 @@ export class Tools {
     this.find("unfold-all").addEventListener("click", () => this.viewer.closeAll(false));
     this.find("full").addEventListener("click", () => this.#full());
     document.addEventListener("fullscreenchange", () => this.viewer.draw());
+    addEventListener("resize", () => this.fit());
     this.#searching();
     element.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -34,6 +35,12 @@ export class Tools {
     this.element.querySelector(".log-static")?.remove();
     this.viewer.list.know(this.viewer.rows.count);
     this.viewer.draw();
+  }
+
+  /** The log reaches from where it begins to the lower edge of the window. */
+  fit() {
+    const top = this.viewer.list.scroller.getBoundingClientRect().top + scrollY;
+    this.element.style.setProperty("--log-top", `${Math.round(top) + 16}px`);
   }
 
   #searching() {

@@ -36,6 +36,8 @@ export class Viewer {
   async start() {
     await this.refresh();
     this.element.classList.add("ready");
+    this.tools.fit();
+    this.list.know(this.rows.count);
     this.picked = pointed();
     const { failure, frozen } = this.outline;
     if (this.picked) this.#toPointed();
