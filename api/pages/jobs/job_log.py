@@ -19,6 +19,7 @@ from api.services import Services
 from api.v4.access import Id
 from api.v4.jobs.log import Log, index_of, log_of
 from api.v4.jobs.traces import Offset, plain_log
+from domain.errors import Invalid
 from domain.logs.index import Part, lines_of
 from models.repositories.pipelines import jobs
 from models.rows.pipelines import JobFacts
@@ -128,9 +129,14 @@ async def log_search(
 ) -> Response:
     """Numbers of the lines with a text, or with an RE2 pattern, from line `first` on.
 
-    `next` is the line to go on at: a response takes a second at most. Raises `Invalid` for what is no pattern.
+    `next` is the line to go on at: a response takes a second at most. `fault` says what is wrong with a pattern, which
+    is no error: it is being typed.
     """
-    hits = await search(services, found.log, found.index, finder(q, is_pattern=pattern, is_exact=exact), first)
+    try:
+        wanted = finder(q, is_pattern=pattern, is_exact=exact)
+    except Invalid as error:
+        return _document({"generation": found.log.generation, "lines": [], "next": None, "fault": str(error)})
+    hits = await search(services, found.log, found.index, wanted, first)
     return _document({"generation": found.log.generation, "lines": hits.lines, "next": hits.next})
 
 

@@ -52,7 +52,7 @@ class Finder:
 def finder(query: str, *, is_pattern: bool, is_exact: bool) -> Finder:
     """What looks for a text, or for an RE2 pattern. Raises `Invalid` for what is no pattern."""
     if is_pattern:
-        return Finder(partial(_matched, pattern_of(query if is_exact else f"(?i){query}").compiled))
+        return Finder(partial(_matched, pattern_of(f"(?m){query}" if is_exact else f"(?mi){query}").compiled))
     if is_exact:
         return _literal(query, bytes)
     return _literal(query.lower(), bytes.lower if query.isascii() else _lowered)

@@ -75,12 +75,12 @@ export class List {
   }
 
   toEnd() {
-    this.top = Math.max(0, this.count - Math.ceil(this.height / ROW) - 1);
+    this.top = Math.max(0, this.count - 1);
     this.shift = 0;
-    this.render();
-    const last = this.#drawn.get(this.count - 1);
-    if (last) this.shift = Math.max(0, last.offsetTop + last.offsetHeight - this.height);
-    this.#normal();
+    if (this.wraps) {
+      this.#place();
+      this.#by(this.#height(this.top) - this.height);
+    }
     this.render();
     this.#settle();
   }
@@ -125,7 +125,7 @@ export class List {
       const rows = Math.min(this.top, Math.ceil(-this.shift / ROW));
       this.top -= rows;
       if (this.wraps) {
-        this.#place();
+        this.#place(rows);
         for (let row = this.top; row < this.top + rows; row += 1) this.shift += this.#drawn.get(row)?.offsetHeight ?? ROW;
       } else this.shift += rows * ROW;
       if (!this.top) this.shift = Math.max(0, this.shift);
@@ -158,10 +158,11 @@ export class List {
     if (this.wraps) this.#estimate();
   }
 
-  #place() {
+  /** Draw the rows that reach the lower edge, `least` of them at least. */
+  #place(least = 1) {
     const wanted = this.height + this.shift, drawn = new Map();
     let after = null;
-    for (let row = this.top, y = 0; row < this.count && (y < wanted || row === this.top); row += 1) {
+    for (let row = this.top, y = 0; row < this.count && (y < wanted || row < this.top + least); row += 1) {
       const element = this.draw(row, this.#drawn.get(row));
       const next = after ? after.nextSibling : this.rows.firstChild;
       if (element !== next) this.rows.insertBefore(element, next);

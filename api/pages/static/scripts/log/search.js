@@ -47,10 +47,10 @@ export class Search {
       for (let next = this.#from; next && this.hits.length < MOST;) {
         const query = new URLSearchParams({ q: this.query, first: next, pattern: this.pattern, exact: this.exact });
         const response = await fetch(`${this.source}/search?${query}`, { signal: asking.signal, headers: { Accept: "application/json" } });
-        if (response.status === 400 || response.status === 422) { this.fault = "not a pattern"; break; }
         if (!response.ok) { await new Promise((resolve) => { setTimeout(resolve, AGAIN); }); continue; }
         const found = await response.json();
         if (asking.signal.aborted) return;
+        if (found.fault) { this.fault = "not a pattern"; break; }
         const first = !this.hits.length && found.lines.length > 0;
         this.hits.push(...found.lines);
         next = this.#from = found.next;
