@@ -9,9 +9,9 @@ _NEEDLES: Final = (b"rror", b"RROR", b"ERR!", b"atal", b"ATAL", b"FAIL", b"raceb
 MAX_LINE: Final = 400
 """Bytes around such a word that are looked at."""
 _STAMP: Final = rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE][ +])?"
-_COLOURS: Final = rb"(?:\x1b\[[0-9;:]{0,40}[mK])*"
+_COLOURS: Final = rb"(?:\x1b\[[0-9;:]{0,40}[mK]|[ \t])*"
 _ERROR: Final = re.compile(
-    rb"\A" + _STAMP + _COLOURS + rb"[ \t]{0,40}" + _COLOURS + rb"(?:"
+    rb"\A" + _STAMP + _COLOURS + rb"(?:"
     rb"(?:ERROR|Error|error|FATAL|Fatal|fatal|FAIL|FAILED|FAILURE|panic)\b(?:[:\]! (\x1b]|\Z)"
     rb"|\[(?:ERROR|error|FATAL|fatal)\]"
     rb"|npm ERR!|Traceback \(most recent call last\)|--- FAIL:|BUILD FAILED"

@@ -114,6 +114,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/milestones": {"milestone_id": "{group_milestone}"},
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
+    "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},

@@ -55,7 +55,7 @@ export class List {
   #size() {
     const height = Math.min(this.#whole, TALLEST);
     this.space.style.height = `${Math.max(height, 1)}px`;
-    this.pane.style.height = `${this.scroller.clientHeight}px`;
+    this.pane.style.height = `${Math.floor(this.scroller.getBoundingClientRect().height)}px`;
   }
 
   wrap(wraps) {

@@ -45,6 +45,7 @@ export class Viewer {
     else { this.list.toEnd(); this.follow(!frozen); }
     this.#seen = this.rows.total;
     this.draw();
+    this.element.scrollIntoView({ block: "nearest" });
     this.tools.changed();
   }
 
@@ -77,6 +78,7 @@ export class Viewer {
     if (before && !again && before.size === outline.size && before.seen === outline.seen) return;
     this.outline = { ...before, ...outline };
     const { total, sections, errors, generation } = this.outline;
+    const inSight = this.following && this.element.getBoundingClientRect().bottom <= innerHeight;
     this.#errors = errors;
     if (again) { this.rows.closed.clear(); this.#known = 0; }
     const change = Boolean(again || (before && outline.sections));
@@ -88,6 +90,7 @@ export class Viewer {
     if (again) this.#seen = 0;
     if (this.following) this.list.toEnd(); else this.list.render();
     this.draw();
+    if (inSight) this.element.scrollIntoView({ block: "nearest" });
     this.tools.changed();
   }
 
