@@ -146,6 +146,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "test_report": Carried(_JOB),
     "trace": Carried(_JOB),
     "trace_chunk": Carried(_JOB),
+    "trace_index": Carried(_JOB),
     "train_car": Carried(_PROJECT),
     "unit_test": Carried(_PROJECT),
     "unit_test_run": Carried(_JOB),

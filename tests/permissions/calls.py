@@ -123,6 +123,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/{path}/-/compare": {"range": "main...fix"},
     "/{path}/-/tree": {"place": "main"},
     "/{path}/-/merge_requests/{iid}/leave_train": {"iid": "{riding_iid}"},
+    "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
     "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},
