@@ -21,7 +21,7 @@ async def note(connection: AsyncConnection, *, are_sent: bool) -> bool:
 
     It is not before the first start of the installation has made its row.
     """
-    if await connection.scalar(select(installation.c.mails)) is are_sent:
+    if (await connection.execute(select(installation.c.mails))).scalar() is are_sent:
         return True
     differs = update(installation).where(installation.c.mails != are_sent).values(mails=are_sent)
     if not (await connection.execute(differs)).rowcount:
