@@ -3,12 +3,12 @@
 from typing import Final
 
 from api.pages import api_document
-from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.accounts import access_tokens, notifications, oidc, profile, sign_in, unsubscribing, visits
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
-from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.projects import badges, charts, groups, home, integrations, release_files, unit_tests
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -26,11 +26,14 @@ for part in (
     visits,
     profile,
     access_tokens,
+    notifications,
+    unsubscribing,
     home,
     groups,
     new_pipeline,
     charts,
     unit_tests,
+    integrations,
     pipeline,
     job,
     merge_request,

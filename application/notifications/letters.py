@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from domain.notifications.chat import COLOURS
 from domain.notifications.content import Content
-from domain.notifications.plain_words import NAME_LENGTH, one_line
+from domain.notifications.plain_words import NAME_LENGTH, ZERO_WIDTH_SPACE, one_line
 from settings import Settings
 
 _POLICY: Final = SMTP.clone(max_line_length=998, cte_type="7bit")
@@ -62,11 +62,11 @@ def letter(settings: Settings, content: Content, envelope: Envelope) -> bytes:
     }
     mail = EmailMessage(policy=_POLICY)
     mail["From"] = _sender(settings)
-    mail["Subject"] = one_line(content.title, _SUBJECT_LENGTH)
+    mail["Subject"] = _header_text(one_line(content.title, _SUBJECT_LENGTH))
     mail["Date"] = format_datetime(envelope.at)
     mail["Message-ID"] = message_id(settings, envelope.uuid)
     mail["Auto-Submitted"] = "auto-generated"
-    mail["X-GitLab-Project-Path"] = content.project
+    mail["X-GitLab-Project-Path"] = _header_text(content.project)
     mail["X-Perdure-Occasion"] = str(content.occasion)
     if envelope.unsubscribe:
         mail["List-Unsubscribe"] = f"<{envelope.unsubscribe}>"
@@ -79,6 +79,11 @@ def letter(settings: Settings, content: Content, envelope: Envelope) -> bytes:
 def message_id(settings: Settings, uuid: str) -> str:
     """The Message-ID of a message: the same at each attempt, so that receivers know it again."""
     return f"<{uuid}@{settings.url_host}>"
+
+
+def _header_text(text: str) -> str:
+    """A line for a header. What looks encoded (RFC 2047) would be decoded, here and by receivers, line ends and all."""
+    return text.replace("=?", f"={ZERO_WIDTH_SPACE}?")
 
 
 def _sender(settings: Settings) -> Address:

@@ -99,7 +99,7 @@ async def _of_deployment(connection: AsyncConnection, project: ProjectRow, notic
     """
     row = await told_facts.deploying_job(connection, notice.job_id or 0)
     if row is None:
-        return _given(notice.user_id)
+        return set()  # reported by somebody who knows
     if Occasion(notice.kind) is not Occasion.DEPLOYMENT_WAITING:
         covered = row.user_id == row.pipeline_user_id and not notice.facts.get("allow_failure")
         return set() if covered else _given(row.user_id)

@@ -15,7 +15,7 @@ SENTENCE_LENGTH: Final = 500
 _HIDING: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that show nothing, or change how what follows is shown (line ends, bidirectional marks)."""
 _AT: Final = re.compile(r"@(?=\S)")
-_UNSEEN: Final = "\N{ZERO WIDTH SPACE}"
+ZERO_WIDTH_SPACE: Final = "\N{ZERO WIDTH SPACE}"
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#~|!])")
 _FOR_SLACK: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -29,9 +29,9 @@ def one_line(text: str, most: int = NAME_LENGTH) -> str:
 
 def for_slack(text: str) -> str:
     """A line as Slack shows it and nothing else: no link, no mention."""
-    return _AT.sub(f"@{_UNSEEN}", text).translate(_FOR_SLACK)
+    return _AT.sub(f"@{ZERO_WIDTH_SPACE}", text).translate(_FOR_SLACK)
 
 
 def for_mattermost(text: str) -> str:
     """The same for Mattermost, which reads Markdown besides."""
-    return _MARKDOWN.sub(r"\\\1", _AT.sub(f"@{_UNSEEN}", text)).translate(_FOR_SLACK)
+    return _MARKDOWN.sub(r"\\\1", _AT.sub(f"@{ZERO_WIDTH_SPACE}", text)).translate(_FOR_SLACK)

@@ -114,6 +114,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/milestones": {"milestone_id": "{group_milestone}"},
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
+    "/{path}/-/settings/integrations": {"slug": "slack"},
+    "/-/unsubscribe": {"token": "{unsubscribe}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
@@ -147,6 +149,17 @@ BODIES: Final[Mapping[str, Any]] = {
         )
     },
     "PUT /api/v4/projects/{project}/integrations/{slug}": {"context_prefix": "ours"},
+    **{
+        f"PUT /api/v4/projects/{{project}}/integrations/{slug}": {"webhook": "https://chat.example/hook"}
+        for slug in ("slack", "mattermost")
+    },
+    "PUT /api/v4/projects/{project}/integrations/pipelines-email": {"recipients": "team@example.com"},
+    **{
+        f"PUT /api/v4{place}/notification_settings": {"level": "watch"}
+        for place in ("", "/projects/{project}", "/groups/{group}")
+    },
+    "POST /-/profile/notifications": b"level=watch",
+    "POST /{path}/-/settings/integrations/{slug}": b"webhook=https%3A%2F%2Fchat.example%2Fhook",
     "POST /api/v4/projects/{project}/variables": {"key": "B", "value": "1"},
     "PUT /api/v4/projects/{project}/variables/{key}": {"value": "2"},
     "POST /api/v4/groups/{group}/variables": {"key": "B", "value": "1"},

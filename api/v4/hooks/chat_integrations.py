@@ -120,9 +120,8 @@ async def _get(slug: Slug, project: ProjectAccess, services: Services) -> ToldIn
     return integration_in_full(row, [(one.kind, one) for one in told], emails_are_sent=sent)
 
 
-async def _set(
-    slug: Slug, asked: _Integration, project: ProjectAccess, services: Services
-) -> ToldIntegrationDetailsResponse:
+async def save(slug: Slug, asked: _Integration, project: ProjectAccess, services: Services) -> None:
+    """Make or change an integration. Raises `Invalid`, `Forbidden`."""
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
         before = await chat_integrations.find(connection, project.row.id, slug)
@@ -131,17 +130,16 @@ async def _set(
         await chat_integrations.put(connection, project.row.id, slug, services.clock(), **values)
         happened = Happened("integration_changed", {"slug": str(slug), "active": asked.active})
         await record(connection, project.caller, project.entity, happened, services.clock())
-    return await _get(slug, project, services)
 
 
-async def _delete(slug: Slug, project: ProjectAccess, services: Services) -> Response:
+async def delete(slug: Slug, project: ProjectAccess, services: Services) -> None:
+    """Delete an integration. Raises `NotFound`, `Forbidden`."""
     project.require(Action.ADMINISTER)
     async with services.database.write() as connection:
         row = await existing(connection, project.row.id, slug)
         await chat_integrations.remove(connection, row)
         happened = Happened("integration_removed", {"slug": str(slug)})
         await record(connection, project.caller, project.entity, happened, services.clock())
-    return Response(status_code=204)
 
 
 async def existing(connection: AsyncConnection, project_id: int, slug: Slug) -> ChatIntegrationRow:
@@ -166,12 +164,14 @@ def routes_of(slug: Slug, model: type[Chat] | type[MailingList]) -> RouteList:
         asked: Annotated[_Integration, Depends(given(model))], project: ProjectDep, services: ServicesDep
     ) -> ToldIntegrationDetailsResponse:
         """Make or change the integration; it is told from now on."""
-        return await _set(slug, asked, project, services)
+        await save(slug, asked, project, services)
+        return await _get(slug, project, services)
 
     @routes.delete("", status_code=204)
     async def delete_told_integration(project: ProjectDep, services: ServicesDep) -> Response:
         """Delete the integration; what it was not told yet is not told any more."""
-        return await _delete(slug, project, services)
+        await delete(slug, project, services)
+        return Response(status_code=204)
 
     return routes
 

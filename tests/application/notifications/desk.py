@@ -1,5 +1,6 @@
 """An installation that tells people: its loop and its activity, one step at a time, with a real mail server."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from domain.notifications.levels import Level, Setting
 from loops.spreading import Spreading
 from models.clock import Clock
 from models.columns import table_of
+from models.notifications import HOOKS
 from models.repositories.notifications import notification_settings
 from models.repositories.owner import Owner
 from models.tables.notifications import Message, Notice
@@ -129,3 +131,23 @@ async def open_desk(
             desk = Desk(site, server)
             await desk.spread()
             yield desk
+
+
+@asynccontextmanager
+async def delivering(desk: Desk) -> AsyncIterator[None]:
+    """In the place of Temporal: each message is tried at once, while the block runs."""
+    services, over = desk.site.services, asyncio.Event()
+
+    async def work() -> None:
+        while not over.is_set():
+            waiter = services.notifications.subscribe(HOOKS)
+            await desk.deliver_all()
+            await asyncio.wait([waiter], timeout=0.1)
+            services.notifications.leave(HOOKS, waiter)
+
+    task = asyncio.create_task(work())
+    try:
+        yield
+    finally:
+        over.set()
+        await task

@@ -1,4 +1,4 @@
-"""Messages on their way: tried again, given up with the reason, never lost, twice only where nothing else is possible."""
+"""Messages on their way: tried again, given up with the reason, never lost, twice only where nothing else can be."""
 
 import asyncio
 from datetime import timedelta
