@@ -54,7 +54,8 @@ async def send_test(services: Services, project: ProjectAccess, row: ChatIntegra
 async def _tried(services: Services, keys: Sequence[int]) -> list[NoticedMessageRow]:
     """The messages when they were tried; where that takes too long, as they are."""
     clock = asyncio.get_running_loop().time
-    deadline = clock() + services.settings.times.command_answer
+    times = services.settings.times
+    deadline = clock() + min(times.command_answer, times.hook_timeout)
     found = []
     for key in keys:
         while True:

@@ -299,6 +299,8 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /-/profile/password": _FORM,
     "POST /-/profile/personal_access_tokens": _FORM,
     "POST /-/visits/{pod}/personal_access_tokens": _FORM,
+    "POST /-/profile/notifications": _FORM,
+    "POST /{path}/-/settings/integrations/{slug}": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }
