@@ -8,7 +8,7 @@ from typing import Final
 from playwright.async_api import Page, async_playwright
 
 PROGRAM: Final = Path("/usr/bin/chromium")
-_FLAGS: Final = (
+FLAGS: Final = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
     "--disable-quic",
@@ -23,7 +23,7 @@ _FLAGS: Final = (
 async def browsing(picture: Path) -> AsyncIterator[Page]:
     """An empty page of a new browser; when the block fails, what is seen then is kept as `picture`."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(_FLAGS))
+        browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         try:
             page = await browser.new_page(viewport={"width": 1_400, "height": 1_000})
             page.set_default_timeout(30_000)
