@@ -32,6 +32,8 @@ _PAINT: Final = """
 })
 """
 _PAINTED: Final = 10.0
+_BY_SCRIPTS: Final = ("Fetch", "XHR", "EventSource")
+"""What a page asks for when it is there: pieces of logs, for one."""
 _SETTLED: Final = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
 
 

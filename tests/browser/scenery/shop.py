@@ -19,7 +19,12 @@ got 41</failure></testcase>
   <testcase classname="tests.test_cart" name="test_empty" file="tests/test_cart.py" time="0.02"/>
 </testsuite></testsuites>
 """
-_FIRST_LINE: Final = "def total(prices):\n"
+_CHANGED: Final = """\
+/** What everything costs, in cents. */
+export function total(prices) {
+  return Math.round(100 * prices.reduce((sum, price) => sum + price, 0));
+}
+"""
 
 
 @dataclass
@@ -61,10 +66,10 @@ async def _push_main(live: LiveStack, shop: Shop, owner: Person) -> None:
 
 async def _requests(live: LiveStack, shop: Shop, owner: Person, developer: Person) -> None:
     changes = {
-        "open": {"shop/cart.py": _FIRST_LINE + "    return round(sum(prices), 2)\n", "shop/new.py": "NEW = 1\n"},
+        "open": {"shop/cart.js": _CHANGED, "shop/new.js": "export const NEW = 1;\n"},
         "merged": {"README.md": "# Shop\n\nSells things.\n"},
-        "draft": {"shop/late.py": "LATE = True\n"},
-        "closed": {"shop/never.py": "NEVER = True\n"},
+        "draft": {"shop/late.js": "export const LATE = true;\n"},
+        "closed": {"shop/never.js": "export const NEVER = true;\n"},
     }
     route = f"/projects/{shop.id}/merge_requests"
     for name, files in changes.items():
