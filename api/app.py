@@ -23,7 +23,9 @@ from api.http_metrics import HttpMetrics
 from api.idempotency import IdempotentCalls
 from api.openapi.document import described
 from api.pages.api_document import DOCUMENT
+from api.pages.frame.compression import CompressedPages
 from api.pages.frame.errors import add_page_errors, refusal_or_page
+from api.pages.frame.form_tokens import FormTokens
 from api.pages.router import router as pages
 from api.pods.calls_of_jobs import CallsOfJobs
 from api.pods.doors import router as pods
@@ -59,6 +61,8 @@ def create_framework(services: Services) -> FastAPI:
     add_git_errors(app)
     add_page_errors(app)
     app.add_middleware(HeadAsGet, router=app.router)
+    app.add_middleware(FormTokens, secure=services.settings.url.startswith("https:"))
+    app.add_middleware(CompressedPages)
     app.add_middleware(IdempotentCalls, services=services)
     app.add_middleware(JobCallsElsewhere, services=services)
     app.add_middleware(EncodedPaths)

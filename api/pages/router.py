@@ -4,7 +4,7 @@ from typing import Final
 
 from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
-from api.pages.frame import assets
+from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
@@ -17,6 +17,8 @@ _FORM_BYTES: Final = 1024 * 1024
 router = RouteList(include_in_schema=False, max_body_size=_FORM_BYTES)
 for part in (
     assets,
+    components,
+    palette,
     api_document,
     badges,
     sign_in,

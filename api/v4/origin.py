@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from api.deps import ServicesDep
+from api.pages.frame.form_tokens import FIELD, HEADER, is_ours
 from api.shown_tokens import token_of
 from domain.errors import Forbidden
 
+_FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -37,9 +39,27 @@ def comes_from_our_pages(request: Request, url: str) -> bool:
 
 
 async def require_our_pages(request: Request, services: ServicesDep) -> None:
-    """Raise `Forbidden` for a form that another site sent."""
-    if request.method not in _SAFE and not comes_from_our_pages(request, services.settings.url):
+    """Raise `Forbidden` for a form that another site sent, or that lacks the token of the page that it was on."""
+    if request.method in _SAFE:
+        return
+    if not comes_from_our_pages(request, services.settings.url) or not await _shows_our_token(request):
         raise Forbidden("Forbidden: this form was not sent by a page of this server; open the page again.")
+
+
+async def _shows_our_token(request: Request) -> bool:
+    """Whether it does; who shows an access token proves more than that."""
+    return bool(token_of(request)) or is_ours(await _shown_token(request))
+
+
+async def _shown_token(request: Request) -> str:
+    """What a form or a script of ours shows."""
+    if shown := request.headers.get(HEADER):
+        return shown
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+        return ""
+    await request.body()  # kept, so that the route can read it again
+    field = (await request.form(max_files=0)).get(FIELD)
+    return field if isinstance(field, str) else ""
 
 
 async def require_token_or_our_pages(request: Request, services: ServicesDep) -> None:

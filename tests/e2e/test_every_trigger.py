@@ -18,6 +18,7 @@ import pytest
 
 from rigs.ports import LOCAL
 from tests.e2e.player import Player
+from tests.forms import visit_first
 from tests.git.serving import git
 from tests.project import Project
 from tests.server import SHORT_TIMES, Server, running_server
@@ -158,6 +159,7 @@ async def test_the_form_of_the_page(house: House) -> None:
     project = await house.project("formed")
     headers = {"Accept": "text/html", "Origin": house.server.url}
     async with httpx.AsyncClient(base_url=house.server.url, headers=headers, trust_env=False) as browser:
+        await visit_first(browser)
         entered = await browser.post("/users/sign_in", data={"username": "ada", "password": PASSWORD})
         assert entered.status_code == 303, entered.text
         sent = {"ref": "main", "keys[]": ["DEPTH"], "values[]": ["deep"]}

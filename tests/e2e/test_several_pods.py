@@ -27,6 +27,7 @@ from pods.embedded_pods import all_settings
 from settings import Settings
 from tests.e2e.player import Player
 from tests.faults.stack import PATIENT, Stack, running
+from tests.forms import visit_first
 from tests.metrics.scraping import scrape
 from tests.project import Project
 from tests.waiting import eventually
@@ -207,6 +208,7 @@ async def test_a_person_signs_in_at_their_own_pod_by_the_one_address(pods: list[
         form = {"username": known["username"], "password": known["password"]}
         origin = {"Origin": pod.settings.url}
         async with httpx.AsyncClient(base_url=pod.settings.url, headers=origin, trust_env=False) as browser:
+            await visit_first(browser)
             response = await browser.post("/users/sign_in", data=form)
             assert response.status_code == httpx.codes.SEE_OTHER, response.text
             assert (await browser.get("/api/v4/user")).json()["username"] == known["username"]

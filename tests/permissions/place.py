@@ -24,6 +24,7 @@ from loops.reports import ReportLoop
 from models.repositories.accounts import members
 from models.repositories.namespaces import namespaces
 from settings import RateLimits, TimeLimits
+from tests import forms
 from tests.api.v4.jobs.test_artifacts import archive
 from tests.api.v4.site import Person, Site, open_site
 from tests.git.serving import git, new_commit, new_work_tree
@@ -75,7 +76,8 @@ class Place:
         await self.put_back()
         self._writes = call.method not in {"GET", "HEAD"}
         person = self.people[who]
-        headers = {"origin": self.site.services.settings.url, "content-type": "application/json"}
+        headers = {"origin": self.site.services.settings.url, "content-type": "application/json", **forms.TOKEN}
+        headers["cookie"] = "; ".join(f"{name}={value}" for name, value in forms.COOKIES.items())
         if person is not None:
             basic = base64.b64encode(f"{person.username}:{person.token}".encode()).decode()
             headers |= {"private-token": person.token, "authorization": f"Basic {basic}"}

@@ -1,19 +1,20 @@
-"""Live pages: server-sent events with a part of the page, drawn anew when something has changed.
+"""Live pages: server-sent events with what has changed of a page.
 
-A notification is only a hint; every two seconds we look anyway. The id of an event is the version of the part, so a
-browser that comes back gets exactly what it does not have yet, from whatever process answers.
+A notification is only a hint; every two seconds we look anyway. The id of an event is the version of all that is live,
+so a browser that comes back gets exactly what it does not have yet, from whatever process answers. While it stays, only
+the pieces that changed are sent.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
 from fastapi import Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 
 from api.event_streams import COME_BACK, STILL_HERE, followed
-from api.pages.frame.templates import Fragment
+from api.pages.frame.live_parts import Fragment
 from api.services import Services
 from auth.permissions import Caller
 from domain.errors import PerdureError
@@ -28,26 +29,40 @@ _QUIET_ROUNDS: Final = 7
 Draw = Callable[[], Awaitable[Fragment]]
 
 
-def event_stream(request: Request, services: Services, caller: Caller, draw: Draw, *topics: str) -> StreamingResponse:
-    """The events of one page; `topics` are the notifications, one at least, that hint at a change."""
+async def event_stream(request: Request, services: Services, caller: Caller, draw: Draw, *topics: str) -> Response:
+    """The events of one page; `topics` are the notifications, one at least, that hint at a change.
+
+    With `once`, for a page that nobody looks at: what there is now, and no more.
+    """
     known = request.headers.get("last-event-id") or request.query_params.get("version", "")
+    if "once" in request.query_params:
+        return _once(await draw(), known)
     return followed(request, services, caller, events(services, draw, topics, known))
+
+
+def _once(part: Fragment, known: str) -> Response:
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Version": part.version}
+    if part.version == known:
+        return Response(status_code=204, headers=headers)
+    return Response(part.since({}), media_type="text/plain; charset=utf-8", headers=headers)
 
 
 async def events(services: Services, draw: Draw, topics: tuple[str, ...], known: str) -> AsyncIterator[bytes]:
     """Events until the process drains, or the reader may not see the page any more."""
     yield COME_BACK
     quiet = 0
+    versions: Mapping[str, str] = {}
     while not services.drain.begun:
         waiters = {topic: services.notifications.subscribe(topic) for topic in topics}
         try:
             part = await draw()
             quiet += 1
             if part.version != known:
-                yield event(part)
+                yield event(part, versions)
                 known, quiet = part.version, 0
             elif quiet % _QUIET_ROUNDS == 0:
                 yield STILL_HERE
+            versions = part.versions
             await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
         except PerdureError:
             return
@@ -58,6 +73,6 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
         await asyncio.sleep(_PAUSE)
 
 
-def event(part: Fragment) -> bytes:
-    """A part of a page as one event; the newlines of HTML become lines of data."""
-    return format_sse_event(event="part", id=part.version, data_str=part.html.rstrip("\n"))
+def event(part: Fragment, versions: Mapping[str, str]) -> bytes:
+    """What somebody lacks who has these versions, as one event; the newlines of HTML become lines of data."""
+    return format_sse_event(event="part", id=part.version, data_str=part.since(versions).rstrip("\n"))

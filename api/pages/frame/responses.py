@@ -6,7 +6,8 @@ from urllib.parse import quote
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from api.pages.frame.templates import Fragment, render
+from api.pages.frame.live_parts import Fragment
+from api.pages.frame.templates import render
 from auth.permissions import Caller
 
 SECURITY: Final = {

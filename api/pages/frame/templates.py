@@ -1,7 +1,5 @@
 """Templates: Jinja2 with everything escaped that is not marked as HTML."""
 
-import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +8,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from api.pages.frame.assets import asset_path
+from api.pages.frame.form_tokens import form_token
+from api.pages.frame.glyphs import sprite, symbol_of
+from api.pages.frame.live_parts import Collector, Fragment
+from api.pages.frame.sections import SECTIONS
 from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
 from domain.moments import moment
 
@@ -70,20 +72,20 @@ def _environment() -> Environment:
     )
     environment.filters.update(stamp=stamp, day=day, span=span, size=size)
     environment.globals.update(
-        asset=asset_path, lasted=lasted, shown_job=shown_job, shown_pipeline=shown_pipeline, shown=SHOWN
+        asset=asset_path,
+        form_token=form_token,
+        lasted=lasted,
+        project_sections=SECTIONS,
+        shown=SHOWN,
+        shown_job=shown_job,
+        shown_pipeline=shown_pipeline,
+        sprite=sprite(),
+        symbol_of=symbol_of,
     )
     return environment
 
 
 _ENVIRONMENT: Final = _environment()
-
-
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """The live part of a page. `version` changes when, and only when, the HTML does."""
-
-    html: Markup
-    version: str
 
 
 def render(template: str, **values: Any) -> str:
@@ -92,6 +94,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def fragment(template: str, **values: Any) -> Fragment:
-    """A live part."""
-    html = render(template, **values)
-    return Fragment(Markup(html), hashlib.sha256(html.encode()).hexdigest()[:16])  # noqa: S704  # escaped by the template
+    """A live part; the template marks its pieces with `part` (`api.pages.frame.live_parts`)."""
+    collector = Collector()
+    frame = render(template, part=collector.part, **values)
+    return Fragment(frame, collector.pieces)

@@ -1,14 +1,15 @@
 """The page of a job: its facts, its attempts, its log, its buttons."""
 
 from fastapi import Depends, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.asking import after
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.jobs.job_log import first_window
 from api.pages.pipelines.pipeline import may_cancel
 from api.routes import RouteList
@@ -104,12 +105,12 @@ async def job_page(request: Request, job_id: Id, services: ServicesDep, project:
 
 
 @router.get("/events")
-async def job_events(request: Request, job_id: Id, services: ServicesDep, project: PageProjectDep) -> StreamingResponse:
+async def job_events(request: Request, job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """Changes of that page; a log that grew is one."""
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
     topics = (pipeline_topic(row.pipeline_id), trace_topic(job_id))
-    return event_stream(request, services, project.caller, lambda: draw(services, project, job_id), *topics)
+    return await event_stream(request, services, project.caller, lambda: draw(services, project, job_id), *topics)
 
 
 @router.post("/retry", dependencies=[Depends(require_our_pages)])

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import Depends, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.asking import after
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
@@ -106,10 +107,10 @@ async def project_page(request: Request, services: ServicesDep, project: PagePro
 @router.get("/-/pipelines/events")
 async def project_events(
     request: Request, services: ServicesDep, project: PageProjectDep, page: Number = 1
-) -> StreamingResponse:
+) -> Response:
     """Changes of that list."""
     topic = f"project-{project.row.id}"
-    return event_stream(request, services, project.caller, lambda: draw_list(services, project, page), topic)
+    return await event_stream(request, services, project.caller, lambda: draw_list(services, project, page), topic)
 
 
 async def draw_pipeline(services: Services, project: ProjectAccess, pipeline_id: int) -> Fragment:
@@ -165,10 +166,12 @@ async def pipeline_page(request: Request, pipeline_id: Id, services: ServicesDep
 @router.get("/-/pipelines/{pipeline_id}/events")
 async def pipeline_events(
     request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep
-) -> StreamingResponse:
+) -> Response:
     """Changes of that pipeline."""
     topic = pipeline_topic(pipeline_id)
-    return event_stream(request, services, project.caller, lambda: draw_pipeline(services, project, pipeline_id), topic)
+    return await event_stream(
+        request, services, project.caller, lambda: draw_pipeline(services, project, pipeline_id), topic
+    )
 
 
 @router.post("/-/pipelines/{pipeline_id}/retry", dependencies=[Depends(require_our_pages)])

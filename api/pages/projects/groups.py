@@ -1,7 +1,7 @@
 """The page of a group: the projects in it, and in the groups within it, with their newest pipelines."""
 
 from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from api.deps import CallerDep, ServicesDep
 from api.pages.frame.live import event_stream
@@ -16,9 +16,9 @@ router = RouteList(prefix="/groups")
 @router.get("/{group:path}/-/events")
 async def group_events(
     request: Request, group: GroupDep, caller: CallerDep, services: ServicesDep, page: Number = 1
-) -> StreamingResponse:
+) -> Response:
     """Its changes."""
-    return event_stream(request, services, caller, lambda: draw(services, caller, page, group.row.trail), "home")
+    return await event_stream(request, services, caller, lambda: draw(services, caller, page, group.row.trail), "home")
 
 
 @router.get("/{group:path}")

@@ -3,12 +3,13 @@
 from typing import Annotated, Final
 
 from fastapi import Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from api.deps import CallerDep, ServicesDep
 from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.templates import fragment
 from api.routes import RouteList
 from api.services import Services
 from application.access import viewer_of
@@ -61,8 +62,6 @@ async def home(request: Request, services: ServicesDep, caller: CallerDep, page:
 
 
 @router.get("/-/events")
-async def home_events(
-    request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1
-) -> StreamingResponse:
+async def home_events(request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1) -> Response:
     """Its changes."""
-    return event_stream(request, services, caller, lambda: draw(services, caller, page), "home")
+    return await event_stream(request, services, caller, lambda: draw(services, caller, page), "home")

@@ -10,6 +10,7 @@ import pytest
 from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
 from domain.pipelines.status import Status
+from tests import forms
 from tests.api.v4.site import Person, Site
 
 EVIL = "<script>alert('x')</script>"
@@ -18,7 +19,7 @@ HTML = {"Accept": "text/html"}
 
 def browser(site: Site, person: Person | None = None, **headers: str) -> httpx.AsyncClient:
     """A client with a session."""
-    cookies = {}
+    cookies = dict(forms.COOKIES)
     if person is not None:
         cookies[COOKIE] = issue_session(site.services.key, person.id, site.services.clock())
     return site.client(headers={**HTML, **headers}, cookies=cookies)

@@ -31,6 +31,7 @@ from models.repositories.pipelines import decisions, loading
 from models.repositories.projects import ci_variables, projects
 from rigs.ports import LOCAL, free_port
 from settings import RefusalLimits, Settings
+from tests import forms
 from tests.api.runner.world import World, make_world
 from tests.api.v4.declared_responses import DeclaredResponses, WatchedTransport
 from tests.git.serving import git, new_work_tree
@@ -90,9 +91,12 @@ class Site:
     watch: DeclaredResponses
 
     def client(self, person: Person | None = None, **options: Any) -> httpx.AsyncClient:
-        """A client of the application, with the token of a person."""
+        """A client of the application, with the token of a person; with cookies or an origin, one at our pages."""
         headers = {"PRIVATE-TOKEN": person.token} if person is not None else {}
         headers |= options.pop("headers", {})
+        if person is None and (options.get("cookies") or "origin" in {name.lower() for name in headers}):
+            headers |= forms.TOKEN
+            options["cookies"] = forms.COOKIES | options.get("cookies", {})
         transport = WatchedTransport(self.app, self.watch, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url=self.services.settings.url, headers=headers, **options)
 

@@ -16,6 +16,7 @@ from auth.session_token import COOKIE
 from domain.pods.token_prefixes import PERSONAL
 from models.repositories.accounts import accounts
 from settings import RefusalLimits
+from tests import forms
 from tests.api.v4.site import Person, Site, open_site
 from tests.waiting import eventually
 
@@ -202,7 +203,10 @@ async def test_one_address_never_has_both_threads_of_passwords(site: Site, monke
     async def guess(address: str) -> int:
         transport = httpx.ASGITransport(site.app, client=(address, 1))
         url = site.services.settings.url
-        async with httpx.AsyncClient(transport=transport, base_url=url, headers={"Origin": url}) as client:
+        headers = {"Origin": url, **forms.TOKEN}
+        async with httpx.AsyncClient(
+            transport=transport, base_url=url, headers=headers, cookies=forms.COOKIES
+        ) as client:
             return (await sign_in(client, "ada", address)).status_code
 
     async def have_begun() -> bool:

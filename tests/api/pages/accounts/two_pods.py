@@ -18,6 +18,7 @@ from models.repositories.accounts import accounts
 from pods.directory_client import DirectoryClient
 from pods.directory_follower import DirectoryFollower
 from pods.router import field_in
+from tests import forms
 from tests.api.v4.declared_responses import DeclaredResponses
 from tests.api.v4.site import Site, open_site
 from tests.application.pods.cluster_of_two import Line
@@ -66,9 +67,9 @@ class Pods:
 
     def browser(self, cookies: Mapping[str, str] | None = None) -> httpx.AsyncClient:
         """One that is at our pages, with these cookies."""
-        headers = {"Accept": "text/html", "Origin": URL}
+        headers = {"Accept": "text/html", "Origin": URL, **forms.TOKEN}
         browser = httpx.AsyncClient(transport=Routed(self), base_url=URL, headers=headers, follow_redirects=True)
-        for name, value in (cookies or {}).items():
+        for name, value in {**forms.COOKIES, **(cookies or {})}.items():
             browser.cookies.set(name, value, domain=DOMAIN)
         return browser
 
