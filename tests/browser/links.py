@@ -78,10 +78,16 @@ def kind_of(path: str, projects: tuple[str, ...] = ()) -> str:
 class Follower:
     """One person who follows links, in no browser, from some addresses on."""
 
-    def __init__(self, url: str, cookies: list[Any], projects: tuple[str, ...]) -> None:
-        """`cookies` are those of a browser; `projects` are full paths, whose pages are of the same kinds."""
+    def __init__(
+        self, url: str, cookies: list[Any], projects: tuple[str, ...], *, within: tuple[str, ...] = ("/",)
+    ) -> None:
+        """`cookies` are those of a browser; `projects` are full paths, whose pages are of the same kinds.
+
+        Addresses that do not begin as one of `within` are not followed.
+        """
         self._url = url
         self._projects = projects
+        self._within = within
         jar = httpx.Cookies()
         for cookie in cookies:
             jar.set(cookie["name"], cookie["value"], domain=cookie["domain"], path=cookie["path"])
@@ -146,6 +152,8 @@ class Follower:
 
     def _is_new(self, path: str, tag: str) -> bool:
         kind = f"{tag} {kind_of(path, self._projects)}"
+        if not path.startswith(self._within):
+            return False
         if (path, tag) in self._known or self._of_kind[kind] >= MAX_OF_A_KIND or "/users/sign_out" in path:
             return False
         self._known.add((path, tag))

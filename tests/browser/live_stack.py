@@ -81,6 +81,8 @@ class LiveStack:
         self.root: Person
         self.sessions: dict[str, list[Any]] = {}
         """Cookies by user name."""
+        self.paths: list[str] = []
+        """Full paths of the projects."""
 
     def rest(self, token: str = "") -> Rest:
         """The API with a token."""
@@ -105,6 +107,7 @@ class LiveStack:
         """A new project."""
         wish = {"name": name, "path": name.lower().replace(" ", "-"), "namespace_id": namespace_id, **more}
         made: dict[str, Any] = await owner.rest.post("/projects", **wish)
+        self.paths.append(made["path_with_namespace"])
         return made
 
     async def push(

@@ -27,7 +27,7 @@ _DARK_ALONE: Final = {"runOnly": ["color-contrast", "link-in-text-block"]}
 async def followed(world: World, browser: Browser, person: Person | None) -> Found:
     """What somebody finds who follows every link; as they are, in a browser."""
     cookies = await session_of(browser, world.live, person) if person else []
-    return await Follower(world.url, cookies, world.paths).follow("/", *world.starts)
+    return await Follower(world.url, cookies, tuple(world.live.paths)).follow("/", *world.starts)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,6 @@ async def test_no_web_url_of_the_api_is_dead(world: World, chromium: Browser) ->
         for name in ("merge_requests", "repository/commits", "environments", "pipeline_schedules"):
             given += addresses(await rest.listed(f"{route}/{name}"))
     assert len(set(given)) > 60
-    follower = Follower(world.url, await session_of(chromium, world.live, world.live.root), world.paths)
+    follower = Follower(world.url, await session_of(chromium, world.live, world.live.root), tuple(world.live.paths))
     found = await follower.ask(*sorted(set(given)))
     assert not found.dead, "\n".join(found.dead)

@@ -57,7 +57,7 @@ async def test_tabs_outlive_the_api(stack: LiveStack, chromium: Browser) -> None
         for tab in (log, graph):
             assert await tab.page.evaluate("window.neverReloaded") is True
             assert tab.faults.policy == []
-        said = _BEAT.findall((await _log_of(stack, project, job["id"])))
+        said = _BEAT.findall(await _log_of(stack, project, job["id"]))
         await eventually(lambda: _shows(log.page, said), "the whole log is in the tab")
         assert await beats(log.page) == said
     finally:

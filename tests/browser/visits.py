@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
 from tests.browser.live_stack import LiveStack, Person
 
@@ -193,6 +193,12 @@ async def open_tab(context: BrowserContext, live: LiveStack, *, sizes: bool = Fa
 
     await page.expose_function("reportToTest", lambda text: faults.policy.append(str(text)))
     await page.add_init_script(_WATCH)
+
+    async def asked(dialog: Dialog) -> None:
+        faults.dialogs.append(dialog.message[:100])
+        await dialog.dismiss()
+
+    page.on("dialog", asked)
     page.on("request", requested)
     page.on("response", answered)
     page.on("console", said)

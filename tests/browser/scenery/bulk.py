@@ -6,8 +6,9 @@ from typing import Any, Final
 import httpx
 import yaml
 
-from tests.browser.live_stack import LiveStack, Person
+from tests.browser.live_stack import PATIENCE, LiveStack, Person
 from tests.faults.stock_runner import Acknowledged, StockRunner
+from tests.waiting import eventually
 
 PATH: Final = "acme/bulk"
 TAG: Final = "bulk"
@@ -69,9 +70,7 @@ async def _run_some(runner: StockRunner) -> int:
     long_job = 0
     done = 0
     while done < _RUN:
-        job = await runner.job()
-        if job is None:
-            continue
+        job = await eventually(runner.job, "a job is handed out", PATIENCE)
         done += 1
         await runner.accept(job)
         if done == 1:

@@ -34,11 +34,6 @@ class World:
     public_path: str = "acme/open"
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """Full paths of the projects."""
-        return (self.shop.path, "acme/bulk", self.empty_path, self.public_path, "acme/inner/deep")
-
-    @property
     def starts(self) -> tuple[str, ...]:
         """Addresses at which to begin that no page has to link to: what anybody may know."""
         return ("/groups/acme", f"/{self.public_path}")
