@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import httpx
 import yaml
 
-from tests.browser.live_stack import LiveStack
+from tests.browser.live_stack import PATIENCE, LiveStack
 from tests.browser.scenery.hostile_texts import EVIL, LOG, RUN, TEXTS, filtered
 from tests.faults.stock_runner import Acknowledged, StockRunner
 from tests.git.serving import git
@@ -170,16 +170,12 @@ async def _runs(live: LiveStack, made: Hostile) -> None:
         log = "\n".join([*TEXTS.values(), *LOG.values(), "the end of the log"]).encode()
         await runner.send(job, log)
         await runner.upload(job, "archive", "zip", _archive(made))
-        await runner.upload(job, "junit", "gzip", _zipped(_junit()))
-        await runner.upload(job, "codequality", "gzip", _zipped(_quality()))
-        await runner.upload(job, "sast", "gzip", _zipped(_sast()))
+        await runner.upload(job, "junit", "gzip", gzip.compress(_junit().encode()))
+        await runner.upload(job, "codequality", "raw", _quality().encode())
+        await runner.upload(job, "sast", "raw", _sast().encode())
         await runner.end(job, log, "failed", failure_reason="script_failure", exit_code=1)
     made.job = job["id"]
     made.came_in |= {"log": len(LOG) + len(TEXTS), "test": len(TEXTS), "quality": len(TEXTS), "finding": len(TEXTS)}
-
-
-def _zipped(text: str) -> bytes:
-    return gzip.compress(text.encode())
 
 
 def _archive(made: Hostile) -> bytes:
