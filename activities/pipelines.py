@@ -11,7 +11,7 @@ from domain.pipelines.verdict import Verdict
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
-from models.notifications import BRIDGES, OTHER_PODS, OUTBOX, Notifications, pipeline_topic
+from models.notifications import BRIDGES, OTHER_PODS, OUTBOX, PIPELINES, Notifications, pipeline_topic, project_topic
 from models.repositories.pipelines import decisions, loading, outbox
 from models.session import Database
 from workflows.ports import PipelinePort
@@ -55,7 +55,9 @@ class PipelineActivities(PipelinePort):
         """Record a decision that offers nothing, and wake those who carry out what it put into the outbox."""
         written = await decisions.record_or_read(self._database, decision, self._clock())
         self._count(decision, written)
-        await self._notifications.notify(pipeline_topic(decision.pipeline_id), count=1_000)
+        await self._notifications.show(pipeline_topic(decision.pipeline_id))
+        if written.changed_in is not None:
+            await self._notifications.show(project_topic(written.changed_in), PIPELINES)
         if not written.put.isdisjoint(outbox.TO_TEMPORAL):
             await self._notifications.notify(OUTBOX)
         if not written.put.isdisjoint(outbox.TO_BRIDGES):

@@ -28,7 +28,6 @@ from storage.reports.parsers import JUNIT, PARSERS
 
 BATCH = 50
 IDLE = 10.0
-_WATCHERS: Final = 1_000
 """Of a pipeline: so many are told that a report is there."""
 _THREAD: Final = ThreadPoolExecutor(1, thread_name_prefix="reports")
 """Of its own: the largest report takes seconds."""
@@ -83,7 +82,7 @@ class ReportLoop:
             else:
                 known = {"job_id": row.job_id, "pipeline_id": row.pipeline_id, "kind": row.file_type}
                 await reports.put(connection, **known, **values)
-        await self._notifications.notify(pipeline_topic(row.pipeline_id), count=_WATCHERS)
+        await self._notifications.show(pipeline_topic(row.pipeline_id))
         return True
 
     async def _read(self, row: UnreadReportRow) -> dict[str, Any]:

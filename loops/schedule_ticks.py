@@ -26,7 +26,6 @@ MAX_CONCURRENT: Final = 8
 """So many pipelines are made side by side: many schedules tick at the full hour."""
 FAULT: Final = "The server met a fault of its own when it made the pipeline; see its log."
 
-_WAITERS: Final = 100
 
 log = structlog.get_logger()
 
@@ -82,7 +81,7 @@ class TickLoop(LockedRowsLoop[ScheduleTickRow]):
             if await schedule_ticks.is_due(connection, tick):
                 made = await self._record(connection, tick, wish)
         await self._services.notifications.notify(OUTBOX)
-        await self._services.notifications.notify(schedule_topic(tick.schedule_id), count=_WAITERS)
+        await self._services.notifications.show(schedule_topic(tick.schedule_id))
         if isinstance(wish, Prepared) and made is not None:
             await wish.repository.keep(made, wish.request.sha)
 

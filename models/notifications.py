@@ -33,6 +33,11 @@ RUNNERS: Final = "runners"
 """Told without a text: runners have changed, what a project lets them do, or who has an account; nothing known of them
 is true any more."""
 
+PIPELINES: Final = "pipelines"
+"""What watchers of all pipelines wait for: one was made, or has another status."""
+_WATCHERS: Final = 1_000
+"""So many readers of a page are woken at once; whoever is beyond looks within two seconds."""
+
 MAX_TEXT: Final = 7_900
 """Bytes of a text; PostgreSQL takes 8,000 with the topic."""
 
@@ -50,6 +55,11 @@ log = structlog.get_logger()
 def pipeline_topic(pipeline_id: int) -> str:
     """What watchers of one pipeline wait for."""
     return f"pipeline-{pipeline_id}"
+
+
+def project_topic(project_id: int) -> str:
+    """What watchers of the pipelines of one project wait for."""
+    return f"project-{project_id}"
 
 
 def schedule_topic(schedule_id: int) -> str:
@@ -86,6 +96,10 @@ class Notifications:
     async def notify(self, topic: str, count: int = 1) -> None:
         """Wake up to `count` waiters of a topic."""
         self._wake(topic, count)
+
+    async def show(self, *topics: str) -> None:
+        """Let all who watch one of these topics look."""
+        await asyncio.gather(*(self.notify(topic, _WATCHERS) for topic in topics))
 
     async def tell(self, topic: str, text: str = "") -> None:
         """Hand a text of at most `MAX_TEXT` bytes to the topic's listener."""

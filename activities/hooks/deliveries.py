@@ -154,7 +154,7 @@ class HookActivities(HookPort):
                 await hooks.mend(connection, hook.id, lambda _: Health())
             else:
                 await hooks.mend(connection, hook.id, lambda health: health.failed(self._clock()))
-        await self._notifications.notify(delivery_topic(row.id), count=100)
+        await self._notifications.show(delivery_topic(row.id))
 
     async def _body(self, row: EventDeliveryRow, hook: HookRow) -> tuple[bytes, str]:
         """What is sent, and the same sealed: made before the first attempt, and kept."""

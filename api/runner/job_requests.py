@@ -17,7 +17,7 @@ from api.runner.queue_position import Place
 from api.runner.runner_access import note_contact, polling_runner
 from api.services import Services
 from domain.runners.features import named_features
-from models.notifications import OUTBOX, TRACES, pipeline_topic
+from models.notifications import OUTBOX, PIPELINES, TRACES, pipeline_topic, project_topic
 from models.repositories.queue.candidates import KnownRunner, PollingRunner
 from models.repositories.queue.claims import Claim
 from models.repositories.queue.hand_outs import HandOut
@@ -123,11 +123,11 @@ async def _tell_of_failure(services: Services, rows: HandOut | None) -> None:
     await services.notifications.notify(OUTBOX)
     if rows is not None:
         await services.notifications.notify(TRACES)
-        await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
+        await services.notifications.show(pipeline_topic(rows.job.pipeline_id))
 
 
 async def _announce(services: Services, runner: PollingRunner, rows: HandOut) -> None:
     """Tell watchers of the pipeline, and let the Temporal Web UI show who holds the job; both may fail."""
-    await services.notifications.notify(pipeline_topic(rows.job.pipeline_id), count=1_000)
+    await services.notifications.show(pipeline_topic(rows.job.pipeline_id), project_topic(rows.project.id), PIPELINES)
     holder = runner.description or f"runner {runner.id}"
     services.holders.show(rows.job.pipeline_id, rows.job.id, holder, rows.job.hand_out, rows.job.room)

@@ -51,7 +51,7 @@ def _news(services: Services, row: HeldJob) -> BackgroundTask | None:
     """Readers hear of a chunk when its runner has the response."""
     if not traces.is_watched(row):
         return None
-    return BackgroundTask(services.notifications.notify, trace_topic(row.id), count=1_000)
+    return BackgroundTask(services.notifications.show, trace_topic(row.id))
 
 
 def _start(content_range: str) -> int:

@@ -112,7 +112,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
     services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
-    await services.notifications.notify(pipeline_topic(row.pipeline_id), count=1_000)
+    await services.notifications.show(pipeline_topic(row.pipeline_id))
     await _wake_readers(services, row)
     return Response(b"200", 200, media_type="application/json")
 
@@ -120,7 +120,7 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
 async def _wake_readers(services: Services, row: HeldJob) -> None:
     """Let those who follow the log look: it ended, or begins anew."""
     if traces.is_watched(row):
-        await services.notifications.notify(trace_topic(row.id), count=1_000)
+        await services.notifications.show(trace_topic(row.id))
 
 
 def _repeats(row: HeldJob, report: Report, claims: JobClaims) -> bool:

@@ -29,7 +29,6 @@ from models.rows.cross_pod import CrossPodDownstreamRow
 
 RESPONSE: Final = TypeAdapter(DownstreamResponse)
 STATE: Final = TypeAdapter(PipelineState | None)
-_WATCHERS: Final = 1_000
 
 
 async def ask_for(cluster: Cluster, bridge_id: int, wish: Elsewhere) -> DownstreamResponse:
@@ -114,4 +113,4 @@ async def tell(services: Services, pipeline_ids: Sequence[int]) -> None:
         return
     await services.notifications.notify(OUTBOX)
     for pipeline_id in pipeline_ids:
-        await services.notifications.notify(pipeline_topic(pipeline_id), count=_WATCHERS)
+        await services.notifications.show(pipeline_topic(pipeline_id))

@@ -23,7 +23,7 @@ from domain.projects.config_place import ConfigSource
 from domain.variables.ci_variables import CiVariable
 from git.repository import Repository
 from git.writing.tags import message_of
-from models.notifications import OUTBOX
+from models.notifications import OUTBOX, PIPELINES, project_topic
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_requests
 from models.repositories.pipelines import pipelines
@@ -50,6 +50,7 @@ async def create_pipeline(services: Services, request: PipelineRequest, reposito
         pipeline_id = await pipelines.create(connection, request, plan, now, places)
     services.metrics.created(request.source, len(plan.jobs))
     await services.notifications.notify(OUTBOX)
+    await services.notifications.show(project_topic(request.project_id), PIPELINES)
     await repository.keep(pipeline_id, request.sha)
     return pipeline_id
 

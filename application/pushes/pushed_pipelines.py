@@ -13,7 +13,7 @@ from application.services import Services
 from git.reading.languages import languages_of
 from git.repository import Repository
 from git.transport.push import RefUpdate
-from models.notifications import MERGES, OUTBOX
+from models.notifications import MERGES, OUTBOX, PIPELINES, project_topic
 from models.repositories.environments import environment_lifecycle
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import contributions, pushes
@@ -65,6 +65,8 @@ async def finish(
                     created.append((pipeline_id, one.request.sha))
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(MERGES)
+    if created:
+        await services.notifications.show(project_topic(project.id), PIPELINES)
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
     return [*lines, *await refresh.make_pipelines(), *of_requests.lines]

@@ -28,7 +28,7 @@ from domain.messages import Operation
 from domain.pipelines.coverage import average
 from domain.pipelines.operations import CANCELABLE
 from domain.pipelines.status import Status
-from models.notifications import pipeline_topic
+from models.notifications import pipeline_topic, project_topic
 from models.repositories.accounts import accounts
 from models.repositories.artifacts import reports
 from models.repositories.logs import coverage
@@ -109,7 +109,7 @@ async def project_events(
     request: Request, services: ServicesDep, project: PageProjectDep, page: Number = 1
 ) -> Response:
     """Changes of that list."""
-    topic = f"project-{project.row.id}"
+    topic = project_topic(project.row.id)
     return await event_stream(request, services, project.caller, lambda: draw_list(services, project, page), topic)
 
 

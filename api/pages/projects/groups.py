@@ -9,6 +9,7 @@ from api.pages.frame.responses import address_of_page, live_page
 from api.pages.projects.home import Number, draw
 from api.routes import RouteList
 from api.v4.namespaces.groups import GroupDep
+from models.notifications import PIPELINES
 
 router = RouteList(prefix="/groups")
 
@@ -18,7 +19,9 @@ async def group_events(
     request: Request, group: GroupDep, caller: CallerDep, services: ServicesDep, page: Number = 1
 ) -> Response:
     """Its changes."""
-    return await event_stream(request, services, caller, lambda: draw(services, caller, page, group.row.trail), "home")
+    return await event_stream(
+        request, services, caller, lambda: draw(services, caller, page, group.row.trail), PIPELINES
+    )
 
 
 @router.get("/{group:path}")

@@ -14,6 +14,7 @@ from api.routes import RouteList
 from api.services import Services
 from application.access import viewer_of
 from auth.permissions import Caller
+from models.notifications import PIPELINES
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs
@@ -64,4 +65,4 @@ async def home(request: Request, services: ServicesDep, caller: CallerDep, page:
 @router.get("/-/events")
 async def home_events(request: Request, services: ServicesDep, caller: CallerDep, page: Number = 1) -> Response:
     """Its changes."""
-    return await event_stream(request, services, caller, lambda: draw(services, caller, page), "home")
+    return await event_stream(request, services, caller, lambda: draw(services, caller, page), PIPELINES)

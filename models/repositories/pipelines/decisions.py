@@ -51,12 +51,13 @@ class Stale(Exception):
 class Written:
     """The rows after a decision, and the kinds of outbox rows that it put: somebody can be woken to carry them out.
 
-    `ended` says that the pipeline has ended by this decision.
+    `ended` says that the pipeline has ended by this decision. `changed_in` is its project if it has another status now.
     """
 
     recorded: Recorded
     put: frozenset[str] = frozenset()
     ended: bool = False
+    changed_in: int | None = None
 
 
 async def record_or_read(database: Database, decision: Decision, now: datetime) -> Written:
@@ -108,7 +109,13 @@ async def record(connection: AsyncConnection, decision: Decision, now: datetime)
         answers=answered,
         slots=slots,
     )
-    return Written(recorded, frozenset(put), ended=status != before.status and status in COMPLETE)
+    is_changed = status != before.status
+    return Written(
+        recorded,
+        frozenset(put),
+        ended=is_changed and status in COMPLETE,
+        changed_in=before.project_id if is_changed else None,
+    )
 
 
 _jobs: Any = bindparam("b_jobs", expanding=True)

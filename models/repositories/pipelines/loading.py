@@ -34,6 +34,7 @@ ANSWERS: Final = 100
 
 _HEAD: Final = select(
     pipeline.c.id,
+    pipeline.c.project_id,
     pipeline.c.status,
     pipeline.c.run,
     pipeline.c.tick,
@@ -74,6 +75,7 @@ class Head:
     """Status, end and number of the last decision of a pipeline; `watched` is what of its project is watched."""
 
     id: int
+    project_id: int
     status: str
     run: int
     tick: int

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 import httpx
-from markupsafe import Markup
 
 from api.pages.frame.live import events
-from api.pages.frame.templates import Fragment, fragment
+from api.pages.frame.live_parts import Fragment
+from api.pages.frame.templates import fragment
 from api.pages.jobs.job_log import WINDOW
 from auth.permissions import NOBODY, Caller
 from domain.errors import NotFound
@@ -28,7 +28,7 @@ class Board:
         self.draws += 1
         if self.text == "gone":
             raise NotFound("404")
-        return Fragment(Markup(f"<p>{self.text}</p>\n<p>x</p>\n"), f"v-{self.text}")
+        return Fragment(f"<p>{self.text}</p>\n<p>x</p>", {})
 
 
 def drawn_by(board: Board, site: Site, known: str = "") -> AsyncGenerator[bytes, None]:
@@ -50,7 +50,9 @@ async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None
     board = Board()
     async with aclosing(drawn_by(board, site)) as stream:
         first = await next_event(stream)
-        assert first == b"event: part\ndata: <p>one</p>\ndata: <p>x</p>\nid: v-one\n\n"
+        version = (await board.draw()).version
+        whole = b'event: part\ndata: <div id="live-content"><p>one</p>\ndata: <p>x</p></div>\nid: %b\n\n'
+        assert first == whole % version.encode()
         board.text = "two"
         await site.services.notifications.notify("t")
         assert b"<p>two</p>" in await next_event(stream)
@@ -58,11 +60,11 @@ async def test_a_change_is_sent_once_and_carries_its_version(site: Site) -> None
 
 async def test_a_browser_that_comes_back_gets_only_what_it_does_not_have(site: Site) -> None:
     board = Board()
-    async with aclosing(drawn_by(board, site, "v-one")) as stream:
+    async with aclosing(drawn_by(board, site, (await board.draw()).version)) as stream:
         waiting = asyncio.create_task(next_event(stream))
 
         async def drawn() -> bool:
-            return board.draws > 0
+            return board.draws > 1
 
         await eventually(drawn, "the page was drawn")
         assert not waiting.done()

@@ -1,0 +1,43 @@
+"""The page of components, glyphs, and the sheet they are drawn with."""
+
+import re
+from pathlib import Path
+
+from defusedxml import ElementTree
+
+from api.pages.frame.assets import SHEET, assets
+from api.pages.frame.components import COLOURS
+from api.pages.frame.glyphs import STATES, favicon, symbol_of
+from api.v4.representation.statuses import SHOWN
+from tests.api.pages.test_pages import browser
+from tests.api.v4.site import Site
+
+MACROS = Path("api/pages/templates/frame/macros.html")
+
+
+async def test_it_shows_every_state_and_colour(site: Site) -> None:
+    async with browser(site) as client:
+        page = (await client.get("/-/components")).text
+    for shown in SHOWN.values():
+        assert f'class="chip {shown.group}"' in page
+    for colour in COLOURS:
+        assert f"<code>--{colour}</code>" in page
+
+
+def test_ten_glyphs_draw_every_state() -> None:
+    assert len(STATES) == 10
+    assert len(set(STATES.values())) == 10
+    assert {symbol_of(shown.group) for shown in SHOWN.values()} | {symbol_of("failed-with-warnings")} == set(STATES)
+    for symbol in STATES:
+        assert ElementTree.fromstring(favicon(symbol)).tag.endswith("svg")
+
+
+def test_colours_are_named_in_one_place() -> None:
+    """All but shadows, and the log's palette, say `var(--…)`; every name that is used is there."""
+    sheet = assets().plain[SHEET].decode()
+    named = set(re.findall(r"(--[a-z0-9-]+):", sheet))
+    assert set(re.findall(r"var\((--[a-z0-9-]+)", sheet)) <= named
+    assert {f"--{colour}" for colour in COLOURS} <= named
+    for path in Path("api/pages/static/styles").glob("*.css"):
+        if path.stem not in {"tokens", "log"}:
+            assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text()), path
