@@ -15,7 +15,7 @@ import pytest
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("activities", "api", "application", "auth", "loops", "models", "outbound", "pods", "workflows")
 NOTIFICATIONS: Final = "models/notifications.py"
-TELLS: Final = {"notify", "tell"}
+TELLS: Final = {"notify", "tell", "show"}
 WAITS: Final = {"subscribe", "wait", "listen", "leave"}
 STREAMS: Final = {"event_stream": 4}
 """Functions that take topics from this argument on."""
@@ -126,6 +126,18 @@ def texts_as_topics(tree: ast.Module) -> Iterator[int]:
                     yield node.lineno
 
 
+def watched(modules: dict[str, ast.Module]) -> set[str]:
+    """Names in what streams of events are given as topics."""
+    found: set[str] = set()
+    for tree in modules.values():
+        for function in functions_of(tree):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and called(node) in STREAMS:
+                    for topic in node.args[STREAMS[called(node)] :]:
+                        found |= bound(function, names_in(topic))
+    return found
+
+
 def told_to_one(tree: ast.Module, functions: set[str]) -> Iterator[int]:
     """Lines in which a topic of watchers is told to the first of them alone."""
     for function in functions_of(tree):
@@ -150,8 +162,10 @@ def test_no_topic_is_a_text() -> None:
 
 
 def test_whoever_watches_is_told_with_all_others() -> None:
-    functions, _ = topics(trees()[NOTIFICATIONS])
-    found = {name: sorted(set(told_to_one(tree, functions))) for name, tree in trees().items()}
+    functions, constants = topics(trees()[NOTIFICATIONS])
+    of_pages = functions | (constants & watched(trees()))
+    assert len(of_pages) > len(functions), "the first page watches all pipelines"
+    found = {name: sorted(set(told_to_one(tree, of_pages))) for name, tree in trees().items()}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
