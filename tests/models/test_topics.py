@@ -86,6 +86,11 @@ def bound(function: Function, names: set[str]) -> set[str]:
     return found
 
 
+def told_by(call: ast.Call) -> list[ast.expr]:
+    """The topics of a call that tells or awaits some: `show` takes many, the others one and something else."""
+    return call.args if called(call) == "show" else call.args[:1]
+
+
 def told(modules: dict[str, ast.Module]) -> set[str]:
     """Names of topics that are told somewhere, and of functions that make lists of topics to tell."""
     found: set[str] = set()
@@ -95,7 +100,7 @@ def told(modules: dict[str, ast.Module]) -> set[str]:
             bodies[function.name] = bodies.get(function.name, set()) | names_in(function)
             for node in ast.walk(function):
                 if called(node) in TELLS and isinstance(node, ast.Call) and node.args:
-                    found |= bound(function, names_in(node.args[0]))
+                    found |= bound(function, set().union(*map(names_in, told_by(node))))
                 elif isinstance(node, ast.Call) and any(getattr(arg, "attr", "") in TELLS for arg in node.args):
                     found |= names_in(node)  # handed to whoever calls it later
     return found | {name for maker in found & set(bodies) for name in bodies[maker]}
@@ -117,7 +122,7 @@ def texts_as_topics(tree: ast.Module) -> Iterator[int]:
                 continue
             if name in TELLS | WAITS and "notif" not in ast.unparse(node.func):
                 continue
-            given = node.args[STREAMS[name] :] if name in STREAMS else node.args[:1]
+            given = node.args[STREAMS[name] :] if name in STREAMS else told_by(node)
             for topic in given:
                 is_text = isinstance(topic, ast.JoinedStr) or (
                     isinstance(topic, ast.Constant) and isinstance(topic.value, str)
@@ -176,6 +181,7 @@ def test_whoever_watches_is_told_with_all_others() -> None:
         "def f():\n topic = f'project-{id}'\n return event_stream(a, b, c, d, topic)",
         "def f():\n return event_stream(a, b, c, lambda: d, pipeline_topic(1), 'home')",
         "def f():\n waiter = services.notifications.subscribe('home')",
+        "def f():\n services.notifications.show(pipeline_topic(1), 'home')",
     ],
 )
 def test_a_text_as_a_topic_is_found(code: str) -> None:
@@ -189,6 +195,7 @@ def test_a_text_as_a_topic_is_found(code: str) -> None:
         ("def f():\n for topic in (a_topic(1), OUTBOX):\n  notifications.notify(topic, count=9)", True),
         ("def all_of(row):\n return [a_topic(row)]\ndef f():\n for t in all_of(1): notifications.notify(t, 9)", True),
         ("def f():\n return BackgroundTask(notifications.notify, a_topic(1), count=9)", True),
+        ("def f():\n notifications.show(OUTBOX, a_topic(1))", True),
         ("def f():\n waiter = notifications.subscribe(a_topic(1))", False),
         ("def f():\n return event_stream(a, b, c, d, a_topic(1))", False),
     ],
