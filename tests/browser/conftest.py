@@ -7,8 +7,10 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.browser.chromium import FLAGS, PROGRAM
+from tests.browser.links import Follower, Found
 from tests.browser.live_stack import LiveStack, live_stack
 from tests.browser.scenery.world import World, make_world
+from tests.browser.visits import session_of
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +39,10 @@ async def chromium() -> AsyncIterator[Browser]:
             yield browser
         finally:
             await browser.close()
+
+
+@pytest.fixture(scope="session")
+async def pages(world: World, chromium: Browser) -> Found:
+    """What an administrator finds who follows every link."""
+    cookies = await session_of(chromium, world.live, world.live.root)
+    return await Follower(world.url, cookies, tuple(world.live.paths)).follow("/", *world.starts)

@@ -30,16 +30,10 @@ async def followed(world: World, browser: Browser, person: Person | None) -> Fou
     return await Follower(world.url, cookies, tuple(world.live.paths)).follow("/", *world.starts)
 
 
-@pytest.fixture(scope="module")
-async def of_root(world: World, chromium: Browser) -> Found:
-    """What the administrator finds."""
-    return await followed(world, chromium, world.live.root)
-
-
-async def test_no_link_of_an_administrator_is_dead(of_root: Found) -> None:
-    assert not of_root.dead, "\n".join(of_root.dead)
-    assert not of_root.anchors, "\n".join(of_root.anchors)
-    assert len(of_root.pages) >= 15, sorted(of_root.pages)
+async def test_no_link_of_an_administrator_is_dead(pages: Found) -> None:
+    assert not pages.dead, "\n".join(pages.dead)
+    assert not pages.anchors, "\n".join(pages.anchors)
+    assert len(pages.pages) >= 15, sorted(pages.pages)
 
 
 @pytest.mark.parametrize("who", ["developer", "stranger", "nobody"])
@@ -51,12 +45,12 @@ async def test_no_link_of_others_is_dead(world: World, chromium: Browser, who: s
     assert bool(private) == (who == "developer"), "a private project is there for its members alone"
 
 
-async def test_every_kind_of_page_is_in_order_in_both_themes(world: World, chromium: Browser, of_root: Found) -> None:
+async def test_every_kind_of_page_is_in_order_in_both_themes(world: World, chromium: Browser, pages: Found) -> None:
     faults: dict[str, list[str]] = {}
     figures: dict[str, Figures] = {}
     async with visitor(chromium, world.live, world.live.root, sizes=True) as tab:
         striking = {path: path for path in await world.striking()}
-        for kind, path in sorted({**striking, **of_root.pages}.items()):
+        for kind, path in sorted({**striking, **pages.pages}.items()):
             figures[kind], wrong = await looked_at(tab, path)
             if wrong:
                 faults[path] = wrong

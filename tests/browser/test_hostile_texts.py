@@ -10,6 +10,7 @@ from playwright.async_api import Browser
 
 from tests.browser.links import Follower
 from tests.browser.live_stack import LiveStack
+from tests.browser.probes import probe
 from tests.browser.scenery.hostile import PATH, Hostile, make_hostile
 from tests.browser.visits import PHONE, Visitor, session_of, visitor
 
@@ -17,16 +18,8 @@ pytestmark = pytest.mark.slow
 
 COUNTED: Final = str(7191 * 7193)
 """What a template would make of one of the texts."""
-_ADDRESSES: Final = r"""
-() => ['href', 'src', 'action', 'formaction', 'xlink:href', 'hx-get', 'poster', 'data'].flatMap((name) =>
-  [...document.querySelectorAll(`[${name.replace(':', '\\:')}]`)].map((node) => node.getAttribute(name)))
-  .filter((text) => text && !/^(https?:|mailto:|[/?#.]|[\w-]+$)/i.test(text.replace(/[\s\0-\x1f]/g, '')))
-"""
-_HANDLERS: Final = """
-() => [...document.querySelectorAll('*')].flatMap((node) => [...node.attributes]
-  .filter(({name}) => /^(on|hx-on|srcdoc|style)/.test(name))
-  .map(({name}) => `${name} of ${node.outerHTML.slice(0, 100)}`))
-"""
+_ADDRESSES: Final = probe("addresses")
+_HANDLERS: Final = probe("handlers")
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +43,7 @@ async def test_no_text_runs_or_bursts_a_page(stack: LiveStack, hostile: Hostile,
         f"{bulk}/merge_requests/1",
     ]
     found = await Follower(stack.url, cookies, (), within=("/hostile", "/groups/hostile")).follow("/", *starts)
+    assert len(found.pages) >= 8, found.pages
     faults: dict[str, list[str]] = {"links": found.dead} if found.dead else {}
     async with visitor(chromium, stack, stack.root, size=PHONE) as tab:
         for path in sorted(set(found.pages.values()) | set(starts)):

@@ -11,6 +11,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
 from tests.browser.live_stack import LiveStack, Person
+from tests.browser.probes import probe
 
 Theme = Literal["light", "dark"]
 
@@ -24,13 +25,7 @@ _WATCH: Final = """
 addEventListener('securitypolicyviolation', (event) => window.reportToTest(
   `${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`));
 """
-_PAINT: Final = """
-() => new Promise((resolve) => {
-  const seen = () => performance.getEntriesByName('first-contentful-paint')[0];
-  if (seen()) { resolve(seen().startTime); return; }
-  new PerformanceObserver(() => { if (seen()) resolve(seen().startTime); }).observe({type: 'paint', buffered: true});
-})
-"""
+_PAINT: Final = probe("paint")
 _PAINTED: Final = 10.0
 _BY_SCRIPTS: Final = ("Fetch", "XHR", "EventSource")
 """What a page asks for when it is there: pieces of logs, for one."""
@@ -128,18 +123,7 @@ class Visitor:
         return found
 
 
-_OVERFLOW: Final = """
-() => {
-  const root = document.documentElement, wide = root.clientWidth;
-  if (root.scrollWidth <= wide) return [];
-  const inside = (node) => { for (let up = node.parentElement; up && up !== document.body; up = up.parentElement)
-    if (!['visible'].includes(getComputedStyle(up).overflowX)) return true; return false; };
-  const out = [...document.body.querySelectorAll('*')].filter(
-    (node) => node.getBoundingClientRect().right > wide + 1 && !inside(node));
-  return [`${root.scrollWidth} px instead of ${wide}`,
-    ...out.slice(0, 3).map((node) => node.outerHTML.slice(0, 120))];
-}
-"""
+_OVERFLOW: Final = probe("overflow")
 
 
 def _why(place: Mapping[str, Any]) -> str:

@@ -48,6 +48,29 @@ class World:
         bulk = "/acme/bulk/-"
         return [*found, f"{bulk}/pipelines/{self.bulk.pipeline}", f"{bulk}/jobs/{self.bulk.long_job}", "/acme/empty"]
 
+    async def portraits(self) -> list[str]:
+        """The pages that people use most."""
+        return list((await self.named_portraits()).values())
+
+    async def named_portraits(self) -> dict[str, str]:
+        """The twelve pages of the README, by what they are called there."""
+        shop = f"/{self.shop.path}/-"
+        failed = (await jobs_of(self.live, self.shop, "failed"))["unit: [3.12]"]["id"]
+        return {
+            "projects": "/",
+            "pipelines": f"{shop}/pipelines",
+            "pipeline": f"{shop}/pipelines/{self.shop.pipelines['passed']}",
+            "thousand-jobs": f"/acme/bulk/-/pipelines/{self.bulk.pipeline}",
+            "job": f"{shop}/jobs/{failed}",
+            "tests": f"{shop}/pipelines/{self.shop.pipelines['failed']}/test_report",
+            "figures": f"{shop}/pipelines/charts",
+            "run": f"{shop}/pipelines/new",
+            "merge-request": f"{shop}/merge_requests/{self.shop.requests['open']}",
+            "environments": f"{shop}/environments",
+            "schedules": f"{shop}/pipeline_schedules",
+            "components": "/-/components",
+        }
+
     @property
     def url(self) -> str:
         """Where the pages are."""
