@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import BrowserContext, Page, async_playwright
 
 PROGRAM: Final = Path("/usr/bin/chromium")
 FLAGS: Final = (
@@ -34,3 +34,14 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
                 raise
         finally:
             await browser.close()
+
+
+async def signed_in_at(context: BrowserContext, url: str, username: str, password: str) -> None:
+    """Let somebody sign in by the form."""
+    page = await context.new_page()
+    await page.goto(f"{url}/users/sign_in")
+    await page.locator("input[name=username]").fill(username)
+    await page.locator("input[name=password]").fill(password)
+    await page.locator("input[name=password]").press("Enter")
+    await page.wait_for_url(f"{url}/")
+    await page.close()

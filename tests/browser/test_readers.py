@@ -101,6 +101,7 @@ async def test_pictures_of_pages(world: World, chromium: Browser, theme: Theme, 
     faults = []
     async with visitor(chromium, world.live, world.live.root, size=size, theme=theme) as tab:
         for name, path in (await world.named_portraits()).items():
+            tab.faults.clear()
             await tab.visit(path)
             faults += [f"{path}: {text}" for text in [*await tab.overflow(), *tab.faults.all()]]
             if folder:  # Playwright makes it

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
+from tests.browser.chromium import signed_in_at
 from tests.browser.live_stack import LiveStack, Person
 from tests.browser.probes import probe
 
@@ -197,12 +198,7 @@ async def session_of(browser: Browser, live: LiveStack, person: Person) -> list[
     if person.username not in live.sessions:
         context = await browser.new_context()
         try:
-            page = await context.new_page()
-            await page.goto(f"{live.url}/users/sign_in")
-            await page.locator("input[name=username]").fill(person.username)
-            await page.locator("input[name=password]").fill(person.password)
-            await page.locator("input[name=password]").press("Enter")
-            await page.wait_for_url(f"{live.url}/")
+            await signed_in_at(context, live.url, person.username, person.password)
             live.sessions[person.username] = list(await context.cookies())
         finally:
             await context.close()
