@@ -3,12 +3,12 @@
 from typing import Final
 
 from api.pages import api_document
-from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.accounts import access_tokens, oidc, people, profile, sign_in, visits
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
-from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -28,6 +28,7 @@ for part in (
     access_tokens,
     home,
     groups,
+    new_project,
     new_pipeline,
     charts,
     unit_tests,
@@ -36,5 +37,6 @@ for part in (
     merge_request,
     job_log,
     release_files,
+    people,
 ):
     router.include(part.router)
