@@ -53,7 +53,7 @@ async def test_times_are_the_readers_and_nothing_moves_for_whom_it_should_not(
             seen += len(times)
             faults += [f"{path}: {time}" for time in times if not _is_local(time)][:2]
             faults += [f"{path}: moves: {text}" for text in await tab.page.evaluate(_MOVES)]
-    assert seen > 100
+    assert seen > 40
     assert not faults, "\n".join(faults)
 
 
