@@ -16,6 +16,7 @@ from api.v4.jobs.log_reads import LogReads
 from auth.key_ring import KeyRing
 from auth.oidc.provider import Provider
 from auth.queue_ticket import QueueTickets
+from storage.opened_archives import OpenedArchives
 
 
 @dataclass(slots=True)
@@ -42,3 +43,4 @@ class Services(QueueServices):
     holders: Holders = field(default_factory=Holders)
     drain: Drain = field(default_factory=Drain)
     followers: Followers = field(default_factory=Followers)
+    archives: OpenedArchives = field(default_factory=OpenedArchives)

@@ -4,11 +4,35 @@ from typing import Final
 
 from api.pages import api_document
 from api.pages.accounts import access_tokens, oidc, people, profile, sign_in, visits
+from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
-from api.pages.merge_requests import merge_request
-from api.pages.pipelines import new_pipeline, pipeline
+from api.pages.merge_requests import actions, editing, listing, merge_request, merge_trains, new_request, tabs
+from api.pages.pipelines import (
+    builds,
+    configuration,
+    findings,
+    history,
+    listing,
+    new_pipeline,
+    pipeline,
+    tests_of_pipeline,
+    timeline,
+)
 from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
+from api.pages.repositories import commits, comparisons, trees
+from api.pages.runners import runners
+from api.pages.schedules import schedule_form, schedules
+from api.pages.jobs import (
+    artifact_files,
+    artifact_pages,
+    artifacts_of_ref,
+    attempts,
+    job,
+    job_actions,
+    job_forms,
+    job_log,
+from api.pages.pipelines import new_pipeline, pipeline
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -27,16 +51,43 @@ for part in (
     profile,
     access_tokens,
     home,
+    runners,
     groups,
     new_project,
     new_pipeline,
+    schedule_form,
+    schedules,
+    environments,
+    environment,
     charts,
     unit_tests,
+    listing,
     pipeline,
+    builds,
+    timeline,
+    tests_of_pipeline,
+    findings,
+    configuration,
+    history,
     job,
+    listing,
+    new_request,
+    artifacts_of_ref,
+    job_actions,
+    job_forms,
+    attempts,
+    artifact_pages,
+    artifact_files,
     merge_request,
+    editing,
+    tabs,
+    actions,
+    merge_trains,
     job_log,
     release_files,
     people,
+    commits,
+    comparisons,
+    trees,
 ):
     router.include(part.router)
