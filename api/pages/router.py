@@ -3,12 +3,15 @@
 from typing import Final
 
 from api.pages import api_document
-from api.pages.accounts import access_tokens, oidc, profile, sign_in, visits
+from api.pages.accounts import access_tokens, oidc, people, profile, sign_in, visits
+from api.pages.environments import environment, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import job, job_log
 from api.pages.merge_requests import merge_request
 from api.pages.pipelines import new_pipeline, pipeline
-from api.pages.projects import badges, charts, groups, home, release_files, unit_tests
+from api.pages.projects import badges, charts, groups, home, new_project, release_files, unit_tests
+from api.pages.runners import runners
+from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
 
 _FORM_BYTES: Final = 1024 * 1024
@@ -27,8 +30,14 @@ for part in (
     profile,
     access_tokens,
     home,
+    runners,
     groups,
+    new_project,
     new_pipeline,
+    schedule_form,
+    schedules,
+    environments,
+    environment,
     charts,
     unit_tests,
     pipeline,
@@ -36,5 +45,6 @@ for part in (
     merge_request,
     job_log,
     release_files,
+    people,
 ):
     router.include(part.router)

@@ -29,6 +29,10 @@ STYLES: Final = (
     "stages",
     "log",
     "log-palette",
+    "asking",
+    "schedules",
+    "environments",
+    "runners",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"

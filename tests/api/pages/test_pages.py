@@ -76,7 +76,7 @@ async def test_private_pages_do_not_exist_for_strangers(site: Site) -> None:
     async with browser(site) as stranger:
         home = await stranger.get("/")
     assert await site.path() not in home.text
-    assert "There is no public project" in home.text
+    assert "No public project here" in home.text
 
 
 async def test_a_public_project_is_shown_to_everybody_without_buttons(site: Site) -> None:
