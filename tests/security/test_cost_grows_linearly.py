@@ -27,6 +27,7 @@ NOT_READING: Final = frozenset({"activities", "cli", "metrics", "models", "workf
 """Packages that read no text: the command line reads its user's own, the others rows and messages of ours."""
 NO_READERS: Final = {
     "api/v4/hooks/events.py": "what we have packed",
+    "application/jobs/log_indexes.py": "indexes that are remembered",
     "application/pods/tag_sets.py": "ids of pipelines, in parts",
     "auth/job_token.py": "looks up a row",
     "auth/packed_ids.py": "only from tokens that we have signed",

@@ -30,6 +30,7 @@ STYLES: Final = (
     "graph",
     "timeline",
     "log",
+    "log-palette",
     "asking",
     "schedules",
     "environments",
