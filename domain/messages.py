@@ -360,6 +360,13 @@ class DeliverHook:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliverMessage:
+    """The only argument of workflow `MessageDelivery` and of its activity."""
+
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReportCommit:
     """The only argument of workflow `StatusReport` and of its activity."""
 

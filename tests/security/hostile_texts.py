@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from api.pages.jobs.archive_folders import folder_of, trail_of
-from api.pages.jobs.file_text import visible
-from api.pages.jobs.log_lines import State, render_piece
+from api.pages.jobs.file_text import visible as visible_in_archive
+from api.pages.jobs.log_lines import heading_of, lines_in
+from api.pages.jobs.log_search import finder, hits_in
 from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
@@ -27,6 +28,11 @@ from domain.config.rules.patterns import read_pattern
 from domain.diffs.patch import read_patch
 from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
+from domain.logs.failure import failure_in
+from domain.logs.index import BEGIN, extended
+from domain.logs.packing import packed, unpacked
+from domain.logs.sections import sections_of
+from domain.logs.styles import PLAIN
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
@@ -293,10 +299,29 @@ def _value(size: int) -> str:
     return "a" * size + "b"
 
 
+LOG_PIECES: Final = (
+    b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"section_end:1:a\r", b"<", b"\xff", b"\x1b[38;5;1", b"\n",
+    b"error: \n", b"rror", b"\n2026-01-01T00:00:00.000000Z 00O+", b"https://x.y/", b"\x1b]8;;https://x.y/\x07",
+)  # fmt: skip
+LOG_READERS: Final[dict[str, Callable[[bytes], object]]] = {
+    "indexed": lambda data: _indexed(data),
+    "drawn": lambda data: list(lines_in(data, PLAIN)),
+    "searched": lambda data: hits_in(data, 1, finder("1", is_pattern=False, is_exact=False), len(data)),
+}
+
+
+def _indexed(data: bytes) -> object:
+    index = BEGIN.followed_by(extended(BEGIN.after, data, is_last=True))
+    sections = sections_of(index.marks)
+    failure = failure_in(index, sections, index.after.lines)
+    return failure, [heading_of(one.heading) for one in sections], unpacked(packed(index))
+
+
 LOGS: Final = {
     **{
-        f"log: {piece!r}": Hostile(lambda data: render_piece(data, State(), whole=True), repeated(piece, b""))
-        for piece in (b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"<", b"\xff", b"\x1b[38;5;1", b"\n")
+        f"log, {name}: {piece!r}": Hostile(read, repeated(piece, b""))
+        for name, read in LOG_READERS.items()
+        for piece in LOG_PIECES
     },
     **{
         f"masking: {piece!r}": Hostile(lambda data: _masked(data, LONG, b"x"), repeated(piece, b""))
@@ -444,7 +469,7 @@ ARCHIVES: Final = {
         is_bounded=True,
     ),
     "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
-    "archive: a text of signs that hide": Hostile(visible, repeated("\u202e", "")),
+    "archive: a text of signs that hide": Hostile(visible_in_archive, repeated("\u202e", "")),
     "log: beginnings of sections of the script": Hostile(
         script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),

@@ -38,6 +38,7 @@ STYLES: Final = (
     "merge_requests",
     "job",
     "artifacts",
+    "log-palette",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"

@@ -277,8 +277,9 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
     folded = await fold_stages(connection, decision.pipeline_id)
     values = {"b_pipeline": decision.pipeline_id}
-    was = (await connection.execute(_STATUS, values)).scalar_one() if before.watched else before.status
     status = settled(Status(before.status), folded)
+    is_heard = webhook_events.is_status_heard(before.watched, status)
+    was = (await connection.execute(_STATUS, values)).scalar_one() if is_heard else before.status
     number = {"b_pipeline": decision.pipeline_id, "b_run": decision.run, "b_tick": decision.tick}
     ended = now if status in COMPLETE else None
     written = await connection.execute(
@@ -287,7 +288,7 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     if written.rowcount == 0:
         raise Stale
     if status != was:
-        await webhook_events.pipeline_changed(connection, decision.pipeline_id, before.watched, now)
+        await webhook_events.pipeline_changed(connection, decision.pipeline_id, before.watched, status, now)
     return status
 
 

@@ -5,8 +5,8 @@ from alembic import op
 
 from models.columns import DOCUMENT_OR_NULL
 
-revision = '0037'
-down_revision = '0031'
+revision = '0035'
+down_revision = '0034'
 branch_labels = None
 depends_on = None
 
