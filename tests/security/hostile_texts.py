@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from api.pages.jobs.archive_folders import folder_of, trail_of
-from api.pages.jobs.file_text import visible as visible_in_archive
 from api.pages.jobs.log_lines import heading_of, lines_in
 from api.pages.jobs.log_search import finder, hits_in
 from api.pages.merge_requests.texts import system_note
@@ -469,7 +468,6 @@ ARCHIVES: Final = {
         is_bounded=True,
     ),
     "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
-    "archive: a text of signs that hide": Hostile(visible_in_archive, repeated("\u202e", "")),
     "log: beginnings of sections of the script": Hostile(
         script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),

@@ -1,18 +1,16 @@
 """The beginning of a file as lines of text, as far as people read it in a browser."""
 
-import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from domain.diffs.visible_text import visible
 
 MAX_BYTES: Final = 512 * 1024
 """So much of a file is read and shown; the rest is a download away."""
 MAX_LINES: Final = 5_000
 MAX_LINE: Final = 5_000
 """Characters of a line that are shown."""
-
-_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Signs that show nothing themselves, or turn around what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +19,6 @@ class Text:
 
     lines: Sequence[str]
     is_cut: bool
-
-
-def visible(text: str) -> str:
-    """The text with each sign that cannot be seen, or makes others look otherwise, written as `[U+202E]`."""
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 async def text_of(chunks: AsyncIterator[bytes], size: int) -> Text | None:

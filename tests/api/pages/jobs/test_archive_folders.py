@@ -66,7 +66,7 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         ((b"\xff\xfe",), None),
         ((b"",), Text([], is_cut=False)),
         ((b"\xe2\x82", b"\xac"), Text(["\u20ac"], is_cut=False)),
-        ((b"\xe2\x80\xaee\x1b[31m\n",), Text(["[U+202E]e[U+001B][31m"], is_cut=False)),
+        ((b"\xe2\x80\xaee\x1b[31m\n",), Text(["[U+202E]e\u241b[31m"], is_cut=False)),
         ((b"x" * (MAX_LINE + 1),), Text(["x" * MAX_LINE], is_cut=True)),
         ((b"\n" * (MAX_LINES + 1),), Text([""] * MAX_LINES, is_cut=True)),
     ],
