@@ -48,6 +48,12 @@ class Refresh:
     landed: dict[int, tuple[MergeRequestRow, str]] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
 
+    @property
+    def projects(self) -> set[int]:
+        """The projects whose merge requests may look other than before: their own branches, or a fork's, have moved."""
+        rows = (*(row for row, _ in self.heads.values()), *self.gone, *(row for row, _ in self.landed.values()))
+        return {self.project.id, *(row.project_id for row in rows)}
+
     async def record(self, connection: AsyncConnection, now: datetime) -> None:
         """Write it, in the transaction that finishes the push."""
         for row, heads in self.heads.values():

@@ -16,6 +16,7 @@ from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.merging import MadeMerge, made_merge, merger, move_target
 from application.merge_requests.pipelines import PreparedPipeline, Trial, prepared
 from application.merge_requests.standing import assess
+from application.merge_requests.telling import tell
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
@@ -118,6 +119,7 @@ async def drop(services: Services, here: MergeContext, row: TrainCarRow, reason:
             return False
         await _take_off(connection, row, now, reason)
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     log.info("a merge request was taken off its train", merge_request=here.reference, why=reason)
     return True
 
@@ -139,6 +141,7 @@ async def _outdate(services: Services, row: TrainCarRow) -> bool:
             return False
         await trains.cancel(connection, row, now, "the merge train has changed before it")
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     return True
 
 
@@ -191,6 +194,7 @@ async def _save(
     if pipeline_id is not None:
         await here.repository.keep(pipeline_id, made.sha)
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     log.info("a car of a merge train is built", merge_request=here.reference, upon=base[:8], pipeline=pipeline_id)
     return True
 

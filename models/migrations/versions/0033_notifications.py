@@ -7,7 +7,7 @@ from alembic import op
 from models.columns import BIG, DOCUMENT, Moment
 
 revision = '0033'
-down_revision = '0031'
+down_revision = '0032'
 branch_labels = None
 depends_on = None
 

@@ -251,9 +251,11 @@ async def _answer(connection: AsyncConnection, decision: Decision, now: datetime
 
 async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: Answer, now: datetime) -> None:
     given = [{"key": key, "value": value} for key, value in answer.variables.items()]
-    variables = [*await play_variables.take(connection, pipeline_id, answer.key), *given] if answer.key else given
-    if variables and answer.jobs:
-        await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
+    kept = await play_variables.take(connection, pipeline_id, answer.key) if answer.key else play_variables.Given()
+    written: dict[str, Any] = {"variables": [*kept.variables, *given], "inputs": kept.inputs}
+    changed = {name: value for name, value in written.items() if value}
+    if changed and answer.jobs:
+        await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(**changed))
     if answer.key and answer.name == "retry_job":
         await pinned_steps.give(connection, pipeline_id, answer)
     if answer.key:
