@@ -35,6 +35,8 @@ from domain.logs.styles import PLAIN
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
+from domain.notifications.integrations import addresses_of
+from domain.notifications.plain_words import for_mattermost, for_slack, one_line
 from domain.pipelines.coverage import CoverageSearch
 from domain.pipelines.job_phases import script_times
 from domain.pipelines.skipping import is_skipped
@@ -213,6 +215,9 @@ SMALL_TEXTS: Final = {
     **_each(lambda text: fits(text, "a" * 100), "protected name", ("*a",), ("*",)),
     **_each(lambda text: passes_branch_filter("wildcard", text, "a" * 300), "branch filter", ("*a",), ("*",)),
     **_each(lambda text: passes_branch_filter("wildcard", "a*a*b*a*a*b", text), "branch", ("a",), ("ab",)),
+    **_each(lambda text: for_mattermost(for_slack(one_line(text))), "line", ("a",), ("\n",), ("\u202e",), ("@",)),
+    **_each(lambda text: for_mattermost(for_slack(text)), "chat", ("@a",), ("\\",), ("[",), ("&",), ("@",)),
+    **_each(addresses_of, "addresses", ("a@b.example ",), (",",), ("a.",), ("a@",), ("a-", "a@")),
     **_each(read_pattern, "pattern", ("a?", "/", "/"), ("(", "/", "/"), ("[a]", "/", "/"), ("a|", "/", "/"), size=100),
     **_each(
         parse_expression,
