@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, logs, push, start, steps, whole, windows
+from bench import engine, latency, logs, pages, push, start, steps, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -27,6 +27,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "latency": latency.rows,
     "logs": logs.rows,
     "outage": outage.rows,
+    "pages": pages.rows,
     "pods_simulation": pods_simulation.rows,
     "push": push.rows,
     "queue": queue.rows,
