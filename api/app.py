@@ -61,7 +61,7 @@ def create_framework(services: Services) -> FastAPI:
     add_git_errors(app)
     add_page_errors(app)
     app.add_middleware(HeadAsGet, router=app.router)
-    app.add_middleware(FormTokens, secure=services.settings.url.startswith("https:"))
+    app.add_middleware(FormTokens, url=services.settings.url)
     app.add_middleware(CompressedPages)
     app.add_middleware(IdempotentCalls, services=services)
     app.add_middleware(JobCallsElsewhere, services=services)

@@ -8,6 +8,7 @@ from api.services import Services
 from auth.job_token import PREFIX
 from auth.session_token import COOKIE, cookie_of
 from domain.errors import Invalid
+from domain.pods.credentials import cookie_name
 
 _PARAMETER: Final = "job_token"
 
@@ -42,9 +43,8 @@ def shown_by(request: Request) -> str:
 
 def cookies_of(services: Services) -> tuple[str, ...]:
     """The cookies that may hold a session of this pod: the one that it sets, then that of before there were several."""
-    if services.cluster is None:
-        return (COOKIE,)
-    return tuple(dict.fromkeys((cookie_of(services.settings.pod_number), COOKIE)))
+    numbered = () if services.cluster is None else (cookie_of(services.settings.pod_number),)
+    return tuple(cookie_name(name, services.settings.url) for name in dict.fromkeys((*numbered, COOKIE)))
 
 
 def session_of(request: Request) -> str:

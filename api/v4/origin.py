@@ -3,6 +3,7 @@
 The cookie is `SameSite=Lax`, but another port of the same host counts as the same site; so the origin is looked at too.
 """
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -57,7 +58,8 @@ async def _shown_token(request: Request) -> str:
         return shown
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
         return ""
-    await request.body()  # kept, so that the route can read it again
+    with suppress(RuntimeError):  # FastAPI has read the form of this route, and keeps it
+        await request.body()  # kept, so that the route can read it again
     field = (await request.form(max_files=0)).get(FIELD)
     return field if isinstance(field, str) else ""
 

@@ -19,6 +19,12 @@ ISSUER: Final = "perdure:"
 COOKIES: Final = "perdure_"
 """How the names of our cookies begin; what is in them is signed."""
 
+OF_HOST: Final = "__Host-"
+"""What stands before the name of a cookie of ours that browsers got by https: no other host, and no page that is read
+without encryption, can have set it (RFC 6265bis, "Cookie Name Prefixes")."""
+OF_SECURE: Final = "__Secure-"
+"""The same for a cookie that is sent to one address only, for which browsers do not permit the first."""
+
 VISITS_FROM: Final = "home"
 """The claim of a visitor's session that has the number of their home pod; those of a pod's own people have none."""
 
@@ -93,11 +99,23 @@ def sessions_in(headers: Mapping[str, str], directory: Directory) -> list[Browse
     found = []
     for pair in headers.get("cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
-        claims = _claims_of_jwt(value) if name.startswith(COOKIES) else None
+        claims = _claims_of_jwt(value) if bare_cookie(name).startswith(COOKIES) else None
         pod = None if claims is None else _pod_of_claims(claims, directory)
         if claims is not None and pod is not None and pod in directory.by_number:
             found.append(BrowserSession(name, pod, VISITS_FROM in claims))
     return sorted(found, key=lambda session: session.is_visit)
+
+
+def cookie_name(bare: str, url: str, *, everywhere: bool = True) -> str:
+    """The name of a cookie where users reach us by this URL; `everywhere`: it is sent to all of our addresses."""
+    if not url.startswith("https:"):
+        return bare
+    return (OF_HOST if everywhere else OF_SECURE) + bare
+
+
+def bare_cookie(name: str) -> str:
+    """The name of a cookie without what https adds to it."""
+    return name.removeprefix(OF_HOST).removeprefix(OF_SECURE)
 
 
 def _pod_of_basic(authorization: str, directory: Directory) -> int | Unreadable:

@@ -17,6 +17,7 @@ from auth.oidc.login_attempt import COOKIE, LIFETIME, LoginAttempt, issue_attemp
 from auth.oidc.profile import profile_of
 from auth.oidc.provider import CALLBACK, Provider
 from domain.errors import NotFound, PerdureError, Unauthenticated
+from domain.pods.credentials import cookie_name
 from models.rows.accounts import UserRow
 
 PATH: Final = "/users/auth/oidc"
@@ -42,7 +43,7 @@ async def away(services: ServicesDep, next: str = "/") -> Response:  # noqa: A00
     except PerdureError as error:
         return _failed(services, error, attempt.then)
     response.set_cookie(
-        COOKIE,
+        _cookie_of(services),
         issue_attempt(services.key, attempt, services.clock()),
         max_age=int(LIFETIME.total_seconds()),
         path=PATH,
@@ -59,7 +60,7 @@ async def back(request: Request, services: ServicesDep) -> Response:
     """Begin a session for whoever signed in at the provider; what goes wrong is said on the sign-in page."""
     provider, then = provider_of(services), "/"
     try:
-        attempt = read_attempt(services.key, request.cookies.get(COOKIE, ""))
+        attempt = read_attempt(services.key, request.cookies.get(_cookie_of(services), ""))
         then = inside(attempt.then)
         row = await _signed_in(request, services, provider, attempt)
     except PerdureError as error:
@@ -68,7 +69,8 @@ async def back(request: Request, services: ServicesDep) -> Response:
         response = RedirectResponse(then, 303)
         response.headers["Cache-Control"] = "no-store"
         await sign_in_as(response, services, row)
-    response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="lax")
+    secure = services.settings.url.startswith("https:")
+    response.delete_cookie(_cookie_of(services), path=PATH, secure=secure, httponly=True, samesite="lax")
     return response
 
 
@@ -80,6 +82,10 @@ async def _signed_in(request: Request, services: Services, provider: Provider, a
         raise Unauthenticated("The provider did not let you in, or you went back. Sign in again.")
     claims = await provider.claims(query["code"], attempt, services.clock())
     return await account_of(services, profile_of(services.settings.oidc, claims), address_of(request))
+
+
+def _cookie_of(services: Services) -> str:
+    return cookie_name(COOKIE, services.settings.url, everywhere=False)
 
 
 def _failed(services: Services, error: PerdureError, then: str) -> Response:

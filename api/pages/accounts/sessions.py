@@ -7,6 +7,7 @@ from api.browser_visits import shown_sessions
 from api.services import Services
 from api.shown_tokens import cookies_of
 from auth.session_token import COOKIE, LIFETIME, issue_session
+from domain.pods.credentials import OF_HOST, bare_cookie
 from models.repositories.accounts import accounts
 from models.rows.accounts import UserRow
 
@@ -41,5 +42,5 @@ def forget_sessions(request: Request, response: Response, services: Services) ->
     here = services.settings.pod_number
     own = {session.cookie for session in shown if session.pod == here} | {cookies_of(services)[0]}
     for name in sorted(own):
-        response.delete_cookie(name, httponly=True, samesite="lax")
-    return [session.pod for session in shown if session.pod != here and session.cookie.startswith(COOKIE)]
+        response.delete_cookie(name, secure=name.startswith(OF_HOST), httponly=True, samesite="lax")
+    return [session.pod for session in shown if session.pod != here and bare_cookie(session.cookie).startswith(COOKIE)]

@@ -17,6 +17,7 @@ from application.pods.cluster import Cluster
 from application.pods.visit_tickets import ticket_for
 from application.pods.visitors import arrived
 from domain.errors import NotFound, Unauthenticated
+from domain.pods.credentials import cookie_name
 from domain.pods.directory import MAX_POD_NUMBER
 from domain.pods.visits import TICKET_FOR
 
@@ -51,7 +52,7 @@ async def ticket(
         return _redirect(then)
     response = _redirect(f"{ARRIVALS}/{pod}?next={quote(then, safe='')}")
     response.set_cookie(
-        COOKIE,
+        _cookie_of(services),
         await ticket_for(services, cluster, person.id, pod),
         max_age=int(TICKET_FOR.total_seconds()),
         path=f"{ARRIVALS}/{pod}",
@@ -71,15 +72,20 @@ async def arrival(
     if pod != cluster.pod_number:
         raise NotFound("Not Found")
     try:
-        row = await arrived(services, cluster, request.cookies.get(COOKIE, ""), address_of(request))
+        row = await arrived(services, cluster, request.cookies.get(_cookie_of(services), ""), address_of(request))
     except Unauthenticated as error:
         response = sign_in_page(services, 401, then=then, error=str(error))
         forget_sessions(request, response, services)
     else:
         response = _redirect(then)
         await sign_in_as(response, services, row)
-    response.delete_cookie(COOKIE, path=f"{ARRIVALS}/{pod}", httponly=True, samesite="lax")
+    name, secure = _cookie_of(services), services.settings.url.startswith("https:")
+    response.delete_cookie(name, path=f"{ARRIVALS}/{pod}", secure=secure, httponly=True, samesite="lax")
     return response
+
+
+def _cookie_of(services: Services) -> str:
+    return cookie_name(COOKIE, services.settings.url, everywhere=False)
 
 
 def _redirect(address: str) -> Response:

@@ -17,13 +17,12 @@ from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from domain.pods.credentials import COOKIES
+from domain.pods.credentials import COOKIES, cookie_name
 
 FIELD: Final = "authenticity_token"
 """The field of a form, as GitLab calls it."""
 HEADER: Final = "x-csrf-token"
 COOKIE: Final = f"{COOKIES}form"
-SECURE_COOKIE: Final = f"__Host-{COOKIE}"
 _BYTES: Final = 24
 _KEPT: Final = 365 * 24 * 3600
 """Seconds that a browser keeps the secret."""
@@ -65,24 +64,22 @@ def token_of_secret(secret: str) -> str:
 class FormTokens:
     """Middleware around pages: it knows a browser's secret, and gives one to a browser that needs it."""
 
-    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        """`secure` says that browsers reach us by https."""
+    def __init__(self, app: ASGIApp, *, url: str) -> None:
+        """`url` is where browsers reach us."""
         self._app = app
-        self._secure = secure
+        self._cookie = cookie_name(COOKIE, url)
+        self._flags = f"HttpOnly; Path=/; SameSite=lax; Max-Age={_KEPT}{'; Secure' * url.startswith('https:')}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        name = SECURE_COOKIE if self._secure else COOKIE
-        secret = _Secret(Request(scope).cookies.get(name, ""))
+        secret = _Secret(Request(scope).cookies.get(self._cookie, ""))
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start" and secret.is_new:
-                flags = "; Secure" if self._secure else ""
-                value = f"{name}={secret.value}; HttpOnly; Path=/; SameSite=lax; Max-Age={_KEPT}{flags}"
-                MutableHeaders(scope=message).append("set-cookie", value)
+                MutableHeaders(scope=message).append("set-cookie", f"{self._cookie}={secret.value}; {self._flags}")
             await send(message)
 
         before = _SECRET.set(secret)

@@ -122,6 +122,13 @@ async def refusal_of_environment(connection: AsyncConnection, row: EnvironmentRo
     return await refusal_of(connection, Target(row.project_id, row.name, row.tier), user_id)
 
 
+async def is_protected(connection: AsyncConnection, target: Target) -> bool:
+    """Whether any rule guards an environment."""
+    asked = {"b_project": target.project_id, "b_names": [target.name, target.tier]}
+    found = all_of(_RuleRow, await connection.execute(_RULES, asked))
+    return any(row.name == (target.name if row.namespace_id is None else target.tier) for row in found)
+
+
 async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) -> str:
     """The same for an environment that need not be there yet."""
     asked = {"b_project": target.project_id, "b_names": [target.name, target.tier]}
@@ -131,6 +138,21 @@ async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) 
         return ""
     rules = await _rules(connection, rows)
     return refusal(target.name, rules, await _deployer(connection, target.project_id, user_id, rules))
+
+
+async def guarded(connection: AsyncConnection, rows: Sequence[EnvironmentRow], user_id: int) -> Mapping[int, str]:
+    """Those of the environments of one project that are protected, by id: why somebody may not deploy, empty if so."""
+    if not rows:
+        return {}
+    asked = {
+        "b_project": rows[0].project_id,
+        "b_names": sorted({word for row in rows for word in (row.name, row.tier)}),
+    }
+    rules = all_of(_RuleRow, await connection.execute(_RULES, asked))
+    names = {one.name for one in rules if one.namespace_id is None}
+    tiers = {one.name for one in rules if one.namespace_id is not None}
+    protected = [row for row in rows if row.name in names or row.tier in tiers]
+    return {row.id: await refusal_of_environment(connection, row, user_id) for row in protected}
 
 
 def _target_of(row: _JobRow) -> Target | None:

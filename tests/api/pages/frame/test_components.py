@@ -1,6 +1,7 @@
 """The page of components, glyphs, and the sheet they are drawn with."""
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 from defusedxml import ElementTree
@@ -36,8 +37,16 @@ def test_colours_are_named_in_one_place() -> None:
     """All but shadows, and the log's palette, say `var(--…)`; every name that is used is there."""
     sheet = assets().plain[SHEET].decode()
     named = set(re.findall(r"(--[a-z0-9-]+):", sheet))
-    assert set(re.findall(r"var\((--[a-z0-9-]+)", sheet)) <= named
+    assert set(re.findall(r"var\((--[a-z0-9-]+)\)", sheet)) <= named, (
+        "one with a value of its own may come from a script"
+    )
     assert {f"--{colour}" for colour in COLOURS} <= named
     for path in Path("api/pages/static/styles").glob("*.css"):
         if path.stem not in {"tokens", "log"}:
             assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text()), path
+
+
+def test_scripts_of_others_are_as_their_packages_have_them() -> None:
+    folder = Path("api/pages/static/vendor")
+    told = dict(re.findall(r"\| `([^`]+\.js)` .*\| `([0-9a-f]{64})` \|", (folder / "README.md").read_text()))
+    assert told == {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")}

@@ -1,12 +1,13 @@
 """Tokens of forms: no route changes anything for a form that lacks the token of its browser."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from fastapi.params import Depends
 
-from api.app import framework_routes
-from api.pages.frame.form_tokens import COOKIE, FIELD, HEADER, SECURE_COOKIE, token_of_secret
+from api.app import create_app, framework_routes
+from api.pages.frame.form_tokens import COOKIE, FIELD, HEADER, token_of_secret
 from api.pages.router import router
 from api.v4.origin import require_our_pages
 from auth.session_token import COOKIE as SESSION
@@ -15,9 +16,12 @@ from tests import forms
 from tests.api.pages.test_pages import HTML
 from tests.api.v4.site import Site
 
+UNSUBSCRIBING = "/-/unsubscribe/{token}"
+"""Mail programs send it (RFC 8058); the link is its proof (`tests/api/pages/accounts/test_unsubscribing.py`)."""
+
 
 def test_every_route_of_a_page_that_changes_something_looks_at_the_token() -> None:
-    changing = [route for route in router if not set(route.methods) <= {"GET", "HEAD"}]
+    changing = [route for route in router if not set(route.methods) <= {"GET", "HEAD"} and route.path != UNSUBSCRIBING]
     assert len(changing) > 10
     for route in changing:
         looks = [found.dependency for found in route.dependencies if isinstance(found, Depends)]
@@ -57,16 +61,32 @@ async def test_a_new_browser_gets_a_secret_with_the_first_form_and_keeps_it(site
     assert secret not in second.text
 
 
-async def test_behind_https_the_secret_is_bound_to_the_host(site: Site) -> None:
-    from dataclasses import replace
-
-    from api.app import create_app
-
+def behind_https(site: Site) -> Site:
+    """The same installation, where browsers reach it by https."""
     settings = site.services.settings.model_copy(update={"url": "https://ci.example.com"})
     services = replace(site.services, settings=settings)
-    secure = replace(site, services=services, app=create_app(services))
-    async with secure.client(headers=HTML) as client:
-        flags = (await client.get("/users/sign_in")).headers["set-cookie"]
-    assert flags.startswith(f"{SECURE_COOKIE}=")
-    assert {"Secure", "HttpOnly", "Path=/"} <= set(flags.split("; "))
-    assert "Domain" not in flags
+    return replace(site, services=services, app=create_app(services))
+
+
+async def test_behind_https_every_cookie_is_bound_to_the_host(site: Site) -> None:
+    form = {"username": "root", "password": site.root.token}
+    async with behind_https(site).client(headers={**HTML, "Origin": "https://ci.example.com"}) as client:
+        client.cookies.clear()
+        page = await client.get("/users/sign_in")
+        told = forms.token_in(page.text)
+        del client.headers[HEADER]
+        signed_in = await client.post("/users/sign_in", data={**form, FIELD: told[HEADER]})
+        client.headers.update(told)
+        mine = await client.get("/-/profile/password")
+        signed_out = await client.post("/users/sign_out")
+        left = {cookie.name for cookie in client.cookies.jar}
+        client.cookies.set(SESSION, signed_in.headers["set-cookie"].partition("=")[2].partition(";")[0])
+        planted = await client.get("/-/profile/password")
+    for response, name in ((page, COOKIE), (signed_in, SESSION), (signed_out, SESSION)):
+        flags = response.headers["set-cookie"]
+        assert flags.startswith(f"__Host-{name}="), flags
+        assert {"Secure", "HttpOnly", "Path=/", "SameSite=lax"} <= set(flags.split("; ")), flags
+        assert "domain" not in flags.lower()
+    assert (signed_in.status_code, mine.status_code, signed_out.status_code) == (303, 200, 303)
+    assert left == {f"__Host-{COOKIE}"}
+    assert planted.status_code == 303, "a cookie without the prefix is nobody's session there"
