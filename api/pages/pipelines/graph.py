@@ -28,6 +28,7 @@ MAX_NODES: Final = 2_000
 """A graph with more is a list of its stages instead; the jobs are listed page by page."""
 MAX_CURVES: Final = 4_000
 """Of needs that are drawn; where there are more, a node shows its own when it is pointed at."""
+DENSE: Final = 400
 MAX_CHARACTERS: Final = 40
 """Of a name in a node; what has no room is cut by the picture, the whole is in the tooltip."""
 MAX_TOLD: Final = 300
@@ -78,6 +79,11 @@ class Picture:
     width: int
     height: int
     sizes: Sizes
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether so many curves cross that they are drawn paler."""
+        return self.near.count("M") + self.far.count("M") > DENSE
 
 
 @dataclass(frozen=True, slots=True)
