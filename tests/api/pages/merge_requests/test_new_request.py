@@ -39,12 +39,12 @@ async def test_the_form_shows_what_would_be_merged_and_opens_it(pages: Pages) ->
     assert "+fixed" in text
     assert 'value="Fix &lt;script&gt;' in text, "the title of the only commit is suggested"
     assert "Because." in text
-    location = await pages.done("", **sent("feature/my-fix", description="Do it", draft="1", squash="1"))
+    location = await pages.done("", None, **sent("feature/my-fix", description="Do it", draft="1", squash="1"))
     iid = int(location.rpartition("/")[2])
     made = await pages.merging.get(iid)
     assert (made["title"], made["description"]) == ("Draft: Bring it", "Do it")
     assert (made["squash"], made["force_remove_source_branch"]) == (True, True)
-    again = await pages.press("", **sent("feature/my-fix", description="Kept"))
+    again = await pages.press("", None, **sent("feature/my-fix", description="Kept"))
     assert again.status_code == 400
     assert f"Another open merge request already exists for this source branch: !{iid}" in again.text
     assert "Kept" in again.text
@@ -54,7 +54,7 @@ async def test_branches_with_hostile_names_stay_text(pages: Pages) -> None:
     await pages.merging.commit(HOSTILE_BRANCH, {"README": "fixed\n"})
     await pages.merging.commit(HOSTILE_BRANCH, {"README": "fixed twice\n"})
     await pages.get("/new" + asked(HOSTILE_BRANCH))
-    location = await pages.done("", **sent(HOSTILE_BRANCH))
+    location = await pages.done("", None, **sent(HOSTILE_BRANCH))
     text = await pages.get(f"/{location.rpartition('/')[2]}")
     assert "git fetch origin &#39;&#34;&gt;&lt;script&gt;" in text, "what is copied from there runs nothing else"
     await pages.get("")
