@@ -4,6 +4,7 @@ Any number of these loops may run: the row of an environment lets one of them st
 writes the command for its stop job.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -11,8 +12,8 @@ import structlog
 
 from loops.rounds import every
 from models.clock import Clock
-from models.notifications import OUTBOX, Notifications
-from models.repositories.environments import environment_lifecycle
+from models.notifications import OUTBOX, Notifications, project_topic
+from models.repositories.environments import environment_lifecycle, environments
 from models.session import Database
 
 STUCK: Final = timedelta(hours=1)
@@ -53,7 +54,13 @@ class EnvironmentLoop:
         if stopped:
             log.info("environments are stopped, as their auto_stop_in says", environments=stopped)
             await self._notifications.notify(OUTBOX)
+            await self._show(stopped)
         return stopped
+
+    async def _show(self, ids: Sequence[int]) -> None:
+        async with self._database.read() as connection:
+            rows = await environments.by_ids(connection, ids)
+        await self._notifications.show(*{project_topic(row.project_id) for row in rows.values()})
 
     async def _any_due(self) -> bool:
         async with self._database.read() as connection:

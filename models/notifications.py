@@ -58,7 +58,7 @@ def pipeline_topic(pipeline_id: int) -> str:
 
 
 def project_topic(project_id: int) -> str:
-    """What watchers of the pipelines of one project wait for."""
+    """What watchers of a project's lists wait for: of its pipelines, its schedules and its environments."""
     return f"project-{project_id}"
 
 

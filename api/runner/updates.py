@@ -19,7 +19,7 @@ from auth.job_token import MAKES_RELEASE, JobClaims, Scope
 from domain.errors import Invalid, Refused, TraceMismatch
 from domain.pipelines.status import COMPLETE, Status
 from domain.pipelines.verdict import SCRIPT_FAILURE, known_reason
-from models.notifications import OUTBOX, TRACES, pipeline_topic, trace_topic
+from models.notifications import OUTBOX, TRACES, pipeline_topic, project_topic, trace_topic
 from models.repositories.logs import traces
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import held_jobs
@@ -112,7 +112,8 @@ async def _end(services: Services, claims: JobClaims, report: Report) -> Respons
     services.metrics.reported(report.status)
     await services.notifications.notify(OUTBOX)
     await services.notifications.notify(TRACES)
-    await services.notifications.show(pipeline_topic(row.pipeline_id))
+    deployed = [project_topic(row.project_id)] if row.environment_action else []
+    await services.notifications.show(pipeline_topic(row.pipeline_id), *deployed)
     await _wake_readers(services, row)
     return Response(b"200", 200, media_type="application/json")
 

@@ -115,6 +115,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "outbox": Carried(_PIPELINE, anew={"sent_at": None, "attempts": 0, "error": ""}),
     "pinned_steps": Carried(_PIPELINE),
     "pipeline": Carried(_PROJECT, loose={"bridge_id": "job"}),
+    "pipeline_config": Carried(_PIPELINE),
     "pipeline_schedule": Carried(_PROJECT, anew={"mirrored": 0}),
     "pipeline_subscription": Carried(_PROJECT, anew={"told_at": None}),
     "pipeline_trigger": Carried(_PROJECT),

@@ -45,7 +45,8 @@ class TagSetQueue:
     """The queue of one tag set. `own` of its jobs are of the projects of whoever asks.
 
     `waited` is how many seconds the oldest job has. `stuck` jobs are of demands that no runner takes; `why` is said of
-    the oldest of them that is the asker's own.
+    the oldest of them that is the asker's own. `runner_ids` are those that `runners` counts: not everybody
+    may know which they are.
     """
 
     tags: tuple[str, ...]
@@ -56,6 +57,7 @@ class TagSetQueue:
     why: str
     runners: RunnerTally
     waits: Waits | None
+    runner_ids: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,6 +115,7 @@ def _row(tags: Tags, group: _Seen, able: _Able, runners: Sequence[NamedRunner]) 
     kinds = able.of_all(group.own)
     stuck = _stuck(group.all, able)
     oldest = max(_stuck(group.own, able), key=lambda one: one.waited, default=None)
+    able_ones = [one for one in runners if one.candidate in kinds]
     return TagSetQueue(
         tags=tuple(sorted(tags)),
         jobs=sum(one.jobs for one in group.all),
@@ -120,8 +123,9 @@ def _row(tags: Tags, group: _Seen, able: _Able, runners: Sequence[NamedRunner]) 
         waited=max((one.waited for one in group.all if one.jobs), default=0.0),
         stuck=sum(one.jobs for one in stuck),
         why="" if oldest is None else why_stuck(oldest.demand, candidates_of(runners)),
-        runners=_tally(one for one in runners if one.candidate in kinds),
+        runners=_tally(able_ones),
         waits=measured([wait for one in group.all for wait in one.waits]),
+        runner_ids=tuple(one.id for one in able_ones),
     )
 
 

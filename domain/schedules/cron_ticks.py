@@ -6,6 +6,7 @@ its server leaves out one of two times that the clocks show twice; that tick is 
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import islice
 from typing import Final
 
 from domain.schedules.cron import Cron
@@ -32,6 +33,11 @@ def ticks(cron: Cron, zone: tzinfo, after: datetime, until: datetime) -> Iterato
 def next_tick(cron: Cron, zone: tzinfo, after: datetime) -> datetime | None:
     """The first tick later than `after`; None if there is none in all the years to come."""
     return next(ticks(cron, zone, after, after + FARTHEST), None)
+
+
+def coming(cron: Cron, zone: tzinfo, after: datetime, count: int) -> list[datetime]:
+    """The first `count` ticks later than `after`, fewer if there are no more in all the years to come."""
+    return list(islice(ticks(cron, zone, after, after + FARTHEST), count))
 
 
 def _of_day(cron: Cron, zone: tzinfo, day: date) -> list[datetime]:

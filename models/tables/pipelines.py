@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from models.columns import BIG, COUNTING, DOCUMENT, document, key, moment, number, reference, reference_anywhere
@@ -88,6 +88,18 @@ class Pipeline(SQLModel, table=True):
     updated_at: datetime = moment(nullable=False)
     started_at: datetime | None = moment()
     finished_at: datetime | None = moment()
+
+
+class PipelineConfig(SQLModel, table=True):
+    """The configuration that a pipeline was made from, with all that it includes; `merged` is `domain.config.merged`'s.
+
+    A pipeline from before this was kept has none, nor has one without jobs, or whose configuration is too large.
+    """
+
+    __tablename__ = "pipeline_config"
+
+    pipeline_id: int = reference("pipeline.id", primary_key=True)
+    merged: bytes = Field(sa_type=LargeBinary)
 
 
 class Stage(SQLModel, table=True):

@@ -43,6 +43,7 @@ def _filled(body: Any, values: Mapping[str, str]) -> Any:
 
 _FLUSH: Final = b"0000"
 _FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
+_SCHEDULE: Final = {"description": "x", "ref": "main", "cron": "0 1 * * *"}
 _LEVEL: Final = {"access_level": 40}
 _KEY: Final = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 _UPLOAD: Final = (
@@ -114,6 +115,8 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/milestones": {"milestone_id": "{group_milestone}"},
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
+    "/{path}/-/environments": {"folder": "review"},
+    "/{path}/-/environments/{environment_id}/delete": {"environment_id": "{stopped_id}"},
     "/{path}/-/blob": {"place": "main/README.md"},
     "/{path}/-/commit": {"sha": "main"},
     "/{path}/-/commits": {"ref": "main"},
@@ -193,7 +196,9 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/organizations": {"name": "fresh", "path": "fresh"},
     "PUT /api/v4/groups/{group}": {"description": "new"},
     "POST /api/v4/projects/{project}/pipeline": {"ref": "main"},
-    "POST /api/v4/projects/{project}/pipeline_schedules": {"description": "x", "ref": "main", "cron": "0 1 * * *"},
+    "POST /api/v4/projects/{project}/pipeline_schedules": _SCHEDULE,
+    "POST /{path}/-/pipeline_schedules": _SCHEDULE,
+    "POST /{path}/-/pipeline_schedules/{schedule_id}": _SCHEDULE,
     "PUT /api/v4/projects/{project}/pipeline_schedules/{schedule_id}": {"description": "new"},
     "POST /api/v4/projects/{project}/pipeline_schedules/{schedule_id}/variables": {"key": "B", "value": "1"},
     "PUT /api/v4/projects/{project}/pipeline_schedules/{schedule_id}/variables/{key}": {"value": "2"},

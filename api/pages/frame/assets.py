@@ -27,7 +27,13 @@ STYLES: Final = (
     "forms",
     "pages",
     "stages",
+    "graph",
+    "timeline",
     "log",
+    "asking",
+    "schedules",
+    "environments",
+    "runners",
     "diffs",
     "merge_requests",
 )

@@ -3,10 +3,11 @@
 from typing import Final
 
 from starlette.datastructures import Headers
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _LEVEL: Final = 5
+_AS_THEY_ARE: Final = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/json", "application/octet-stream", "text/plain")
 _SMALLEST: Final = 1024
 """Bytes below which it is not worth it."""
 
@@ -23,4 +24,4 @@ class CompressedPages:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
-        await GZipMiddleware(self._app, _SMALLEST, _LEVEL)(scope, receive, send)
+        await GZipMiddleware(self._app, _SMALLEST, _LEVEL, exclude_content_types=_AS_THEY_ARE)(scope, receive, send)

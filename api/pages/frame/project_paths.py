@@ -1,4 +1,4 @@
-"""`{path:project}` in a page's address: the full path of a project, groups within groups included."""
+"""`{path:project}` in a page's address: the full path of a project, groups within groups included; `{name:owner}`."""
 
 import re
 from typing import Final
@@ -8,6 +8,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from domain.projects.path_names import RESERVED
 
 CONVERTOR: Final = "project"
+OWNER: Final = "owner"
 _RESERVED: Final = "|".join(re.escape(name) for name in sorted(RESERVED))
 
 
@@ -25,4 +26,11 @@ class ProjectPath(Convertor[str]):
         return value
 
 
+class OwnerPath(ProjectPath):
+    """One name: that of a person or of a group."""
+
+    regex = rf"(?!(?i:{_RESERVED})(?:/|$))[^/]+"
+
+
 register_url_convertor(CONVERTOR, ProjectPath())
+register_url_convertor(OWNER, OwnerPath())

@@ -1,8 +1,6 @@
-"""The form that starts a pipeline by hand, prefilled from the configuration at a ref."""
+"""The form that starts a pipeline by hand, prefilled from the configuration at a ref, and the plan of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
@@ -10,146 +8,106 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
+from api.pages.forms.filled import KINDS, Filled, GivenVariable, filled_of, require_keys
+from api.pages.forms.refs import refs_of
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.responses import page
 from api.routes import RouteList
 from api.services import Services
 from api.v4.origin import require_our_pages
-from api.v4.parameters import parameters
+from api.v4.parameters import nested, parameters
 from application.access import ProjectAccess
-from application.configurations.compiling import Compilation
-from application.configurations.config_sources import ConfigSources
-from application.configurations.project_config import configuration_of
-from application.pipelines.ci_variables import reaching
-from application.pipelines.creation import create_pipeline, with_commit
-from application.pipelines.event_context import event_context
+from application.pipelines.creation import create_pipeline
+from application.pipelines.plan_preview import Preview, preview_of
 from application.pipelines.refs import find_ref
+from application.pipelines.run_form import Form, faults_of, form_of, inputs_given
 from auth.permissions import Action
-from domain.config.form import FormField, input_fields, variable_fields
-from domain.errors import ConfigInvalid, Forbidden, Invalid, NotFound, PipelineFiltered
-from domain.variables.ci_variables import KEY
-from git.repository import Ref
-from models.repositories.accounts import accounts
+from domain.errors import Forbidden, Invalid, NotFound
+from git.repository import Repository
 from models.repositories.pipelines.pipelines import PipelineRequest
 
 WEB: Final = "web"
 """Source of a pipeline that somebody started with the form."""
 EMPTY_ROWS: Final = 3
-"""Rows for variables of one's own; more come with each response that has filled them."""
-MAX_BRANCHES: Final = 500
-"""So many refs are offered; any other can be typed."""
+"""Rows for variables of one's own where no script adds more; more come with each response that has filled them."""
 
 router = RouteList(prefix=f"{PREFIX}/-/pipelines", kind=EndsWithCaller)
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The fields of a ref, and what is wrong with its configuration."""
-
-    inputs: tuple[FormField, ...] = ()
-    variables: tuple[FormField, ...] = ()
-    faults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A form as it was sent: fields of inputs by name, and variables."""
-
-    ref: str
-    inputs: dict[str, str]
-    variables: tuple[tuple[str, str], ...]
-
-
 @router.get("/new")
-async def show_form(services: ServicesDep, project: PageProjectDep, ref: str = "") -> Response:
-    """The form for a ref, the default branch without one."""
+async def show_form(request: Request, services: ServicesDep, project: PageProjectDep) -> Response:
+    """The form for a ref, the default branch without one; the address may fill it in with GitLab's names."""
     project.require(Action.RUN)
-    wanted = ref or project.row.default_branch
-    form = await _form_of(services, project, wanted)
-    filled = Filled(wanted, {field.name: field.value for field in form.inputs}, ())
+    filled = filled_of(nested(request.query_params.multi_items()), project.row.default_branch)
+    form = await _form(services, project, filled)
     return await _page(services, project, form, filled)
 
 
 async def sent(request: Request, services: ServicesDep) -> Filled:
     """The form that somebody sent. Raises `Invalid`, `TooLarge`."""
-    values = await parameters(request, services.settings.sizes.json_bytes)
-    keys, texts = (_texts(values.get(name)) for name in ("keys", "values"))
-    inputs = values.get("inputs")
-    return Filled(
-        str(values.get("ref", "")),
-        {name: str(text) for name, text in inputs.items()} if isinstance(inputs, dict) else {},
-        tuple((key.strip(), text) for key, text in zip(keys, texts, strict=False) if key.strip()),
-    )
+    return filled_of(await parameters(request, services.settings.sizes.json_bytes))
 
 
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
+FilledDep = Annotated[Filled, Depends(sent)]
+
+
+@router.post("/new", dependencies=[Depends(require_our_pages)])
+async def show_plan(services: ServicesDep, project: PageProjectDep, filled: FilledDep) -> Response:
+    """The form as it was filled in, with the plan of the pipeline that it would start."""
+    project.require(Action.RUN)
+    form = await _form(services, project, filled)
+    filled = filled.settled(form.inputs)
+    try:
+        repository, request = await _request(services, project, form, filled)
+        preview = await preview_of(services, request, repository)
+    except (Invalid, NotFound, Forbidden) as error:
+        preview = Preview(faults=faults_of(error))
+    return await _page(services, project, form, filled, preview=preview)
 
 
 @router.post("", dependencies=[Depends(require_our_pages)])
-async def start(services: ServicesDep, project: PageProjectDep, filled: Annotated[Filled, Depends(sent)]) -> Response:
+async def start(services: ServicesDep, project: PageProjectDep, filled: FilledDep) -> Response:
     """Start the pipeline and go to its page; what is wrong is told beside the form as it was filled in."""
     project.require(Action.RUN)
     try:
-        pipeline_id = await _started(services, project, filled)
+        # What an empty field means only the configuration knows; where there is none it is not compiled twice.
+        form = await _form(services, project, filled) if "" in filled.inputs.values() else Form()
+        repository, request = await _request(services, project, form, filled)
+        pipeline_id = await create_pipeline(services, request, repository)
     except (Invalid, NotFound, Forbidden) as error:
-        form = await _form_of(services, project, filled.ref)
-        return await _page(services, project, form, filled, _faults(error), status=400)
+        form = await _form(services, project, filled)
+        return await _page(services, project, form, filled, faults_of(error), status=400)
     return RedirectResponse(f"/{project.row.full_path}/-/pipelines/{pipeline_id}", 303)
 
 
-async def _started(services: Services, project: ProjectAccess, filled: Filled) -> int:
-    wrong = next((key for key, _ in filled.variables if not KEY.fullmatch(key)), None)
-    if wrong is not None:
-        raise Invalid(f"The variable {wrong[:100]!r} has no fit name: use letters, digits and '_', 255 at most.")
+async def _form(services: Services, project: ProjectAccess, filled: Filled) -> Form:
+    return await form_of(services, project, filled.ref, WEB, filled.inputs)
+
+
+async def _request(
+    services: Services, project: ProjectAccess, form: Form, filled: Filled
+) -> tuple[Repository, PipelineRequest]:
+    """What the form asks for. Raises `Invalid`, `NotFound`, `Forbidden`."""
+    require_keys(filled.variables)
     repository = services.repositories.get(project.row.id)
     ref, tag, sha = await find_ref(repository, filled.ref)
     project.require_run(ref, tag=tag)
-    request = PipelineRequest(
+    return repository, PipelineRequest(
         project_id=project.row.id,
         user_id=project.caller.user_id,
         ref=ref,
         sha=sha,
         source=WEB,
         tag=tag,
-        variables=tuple({"key": key, "value": value} for key, value in filled.variables),
-        inputs=filled.inputs,
+        variables=tuple(map(_document, filled.variables)),
+        inputs=inputs_given(form, filled.inputs),
     )
-    return await create_pipeline(services, request, repository)
 
 
-async def _form_of(services: Services, project: ProjectAccess, name: str) -> Form:
-    """What a ref's configuration asks for; with every rule left open, so that it does not depend on values."""
-    try:
-        repository = services.repositories.get(project.row.id)
-        ref, tag, sha = await find_ref(repository, name)
-        request = PipelineRequest(project.row.id, project.caller.user_id, ref, sha, WEB, tag)
-        request = await with_commit(request, repository)
-        config = await configuration_of(services, project.row, sha, repository, {})
-        async with services.database.read() as connection:
-            user = await accounts.get(connection, project.caller.user_id)
-            ours = await reaching(services, connection, project.row.id)
-        context = event_context(services.settings, request, project.row, user, services.clock(), ours)
-        sources = ConfigSources.of_event(services, request, project.row, user, repository)
-        compilation = Compilation(services, config.text, context, sources, config.file)
-        inputs, values = await compilation.compute(partial(input_fields, config.text, config.file))
-        compilation.context = replace(context, inputs=values)
-        try:
-            return Form(inputs, variable_fields(await compilation.plan(every_job=True)))
-        except ConfigInvalid as error:
-            return Form(inputs, faults=_faults(error))
-    except (Invalid, NotFound) as error:
-        return Form(faults=_faults(error))
-
-
-def _faults(error: Exception) -> tuple[str, ...]:
-    if isinstance(error, ConfigInvalid):
-        return tuple(map(str, error.issues))
-    if isinstance(error, PipelineFiltered):
-        return (str(error), "Give variables that let a job in, choose another ref, or change the rules.")
-    if str(error) == "Reference not found":
-        return ("There is no such branch or tag; choose one of the list.",)
-    return (str(error),)
+def _document(row: GivenVariable) -> dict[str, Any]:
+    """A variable as a pipeline stores it."""
+    kind = {"variable_type": row.kind} if row.kind == "file" else {}
+    return {"key": row.key, "value": row.value, **kind}
 
 
 async def _page(
@@ -159,15 +117,12 @@ async def _page(
     filled: Filled,
     errors: Sequence[str] = (),
     status: int = 200,
+    preview: Preview | None = None,
 ) -> Response:
-    refs: Sequence[Ref] = ()
     try:
-        repository = services.repositories.get(project.row.id)
-        refs = (*await repository.branches(), *await repository.tags())[:MAX_BRANCHES]
+        refs = await refs_of(services, project)
     except NotFound:
-        errors = errors or ("The repository is empty; push a commit first.",)
-    known = {field.name for field in form.variables}
-    given = dict(filled.variables)
+        refs, errors = (), errors or ("The repository is empty; push a commit first.",)
     return page(
         "pipelines/new_pipeline.html",
         project.caller,
@@ -175,9 +130,10 @@ async def _page(
         project=project.row,
         form=form,
         filled=filled,
-        given=given,
-        own=[(key, value) for key, value in filled.variables if key not in known],
+        own=filled.own(form.variables),
         empty=range(EMPTY_ROWS),
+        kinds=KINDS,
         refs=refs,
+        preview=preview,
         errors=list(dict.fromkeys((*errors, *form.faults))),
     )

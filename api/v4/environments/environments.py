@@ -15,15 +15,14 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.environments import EnvironmentDetailsResponse, EnvironmentResponse
 from api.v4.representation.environments import environment as shown
+from application.environments import stopping
 from application.environments.deploying import require_deploy
 from auth.permissions import Action
 from domain.environments.places import MAX_NAME, MAX_URL, deployed_url, is_environment_name
-from domain.errors import Forbidden, Invalid
+from domain.errors import Invalid
 from domain.variables.environment_variables import environment_slug, guessed_tier
-from models.notifications import OUTBOX
-from models.repositories.environments import deployment_listings, environment_lifecycle, environments
+from models.repositories.environments import deployment_listings, environments
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import pipelines
 from models.rows.projects import ProjectRow
 
 Tier = Literal["production", "staging", "testing", "development", "other"]
@@ -151,33 +150,13 @@ async def stop_environment(
     project: ProjectDep,
     services: ServicesDep,
 ) -> EnvironmentDetailsResponse:
-    """Have the stop job run, or stop the environment at once where there is none, or with `force`.
-
-    Whoever may not play the stop job may not stop the environment by it, nor a protected one whoever may not deploy.
-    """
-    project.require(Action.RUN)
-    now = services.clock()
-    async with services.database.write() as connection:
-        row = await environments.get(connection, environment_id, project.row.id)
-        await require_deploy(connection, project, row)
-        if asked.force:
-            await environment_lifecycle.force_stop(connection, environment_id, now)
-        else:
-            for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, environment_id):
-                project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
-            caller_id = project.caller.user_id
-            await environment_lifecycle.stop(connection, [environment_id], now, caller_id=caller_id)
-    await services.notifications.notify(OUTBOX)
+    """Have the stop job run, or stop the environment at once where there is none, or with `force`."""
+    await stopping.stop(services, project, environment_id, force=asked.force)
     return await _full(services, environment_id, project.row)
 
 
 @router.delete("/{environment_id}", status_code=204)
 async def delete_environment(environment_id: Id, project: ProjectDep, services: ServicesDep) -> Response:
     """Delete an environment that is stopped, with its deployments; a protected one, whoever may deploy to it."""
-    project.require(Action.RUN)
-    async with services.database.write() as connection:
-        row = await environments.get(connection, environment_id, project.row.id)
-        await require_deploy(connection, project, row)
-        if not await environments.remove(connection, environment_id):
-            raise Forbidden(f"Forbidden: environment {row.name} is {row.state}; stop it, then delete it.")
+    await stopping.remove(services, project, environment_id)
     return Response(status_code=204)

@@ -23,7 +23,7 @@ from application.group_access import GroupAccess, access_to_group
 from application.pods import names
 from application.projects import removal
 from auth.permissions import GUEST, OWNER, Caller, GroupAction, require_known
-from domain.errors import Forbidden, Invalid, Refused
+from domain.errors import Invalid, Refused
 from domain.projects.path_names import checked_path, checked_top_path, path_from
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity, Happened
@@ -221,10 +221,3 @@ async def get_namespace(found: GroupDep, services: ServicesDep) -> NamespaceResp
     """The same group as a namespace."""
     require_known(found.caller)
     return namespace(found.row, services.settings.url)
-
-
-def require_project_creation(found: GroupAccess) -> None:
-    """Raise unless the caller may create projects there: developers of a group, in a person's own only that person."""
-    if found.row.kind == "user" and found.row.owner_id != found.caller.user_id and not found.caller.is_admin:
-        raise Forbidden(f"Forbidden: {found.row.full_path} is somebody's own namespace.")
-    found.require(GroupAction.ADD_PROJECT)

@@ -1,24 +1,20 @@
 """Variables of a pipeline schedule: read, added, changed, removed."""
 
-import re
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends
 
 from api.deps import ServicesDep
 from api.routes import RouteList
-from api.services import Services
 from api.v4.parameters import given
-from api.v4.pipelines.schedule_access import ScheduleAccess, ScheduleDep
-from api.v4.pipelines.schedule_input import NewScheduleVariable, ScheduleVariableChanges
+from api.v4.pipelines.schedule_access import ScheduleDep, shown
 from api.v4.representation.schedules import ScheduleVariableResponse
+from application.schedules import variables
+from application.schedules.schedule_input import NewScheduleVariable, ScheduleVariableChanges
 from auth.permissions import ScheduleAction
-from domain.errors import FieldsInvalid
 from models.repositories.pipelines import schedules
 
 router = RouteList(prefix="/projects/{project}/pipeline_schedules/{schedule_id}/variables")
-
-_KEY: Final = re.compile(r"[a-zA-Z0-9_]{1,255}")
 
 
 @router.get("")
@@ -26,7 +22,7 @@ async def list_variables(found: ScheduleDep, services: ServicesDep) -> list[Sche
     """All of them, by name."""
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.read() as connection:
-        return [found.shown(services, row) for row in await schedules.variables_of(connection, found.row.id)]
+        return [shown(services, row) for row in await schedules.variables_of(connection, found.row.id)]
 
 
 @router.get("/{key}")
@@ -34,7 +30,7 @@ async def get_variable(key: str, found: ScheduleDep, services: ServicesDep) -> S
     """One of them."""
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.read() as connection:
-        return found.shown(services, await schedules.variable_of(connection, found.row.id, key))
+        return shown(services, await schedules.variable_of(connection, found.row.id, key))
 
 
 @router.post("", status_code=201)
@@ -45,18 +41,10 @@ async def add_variable(
 ) -> ScheduleVariableResponse:
     """Add one."""
     found.require(ScheduleAction.CHANGE)
-    if _KEY.fullmatch(new.key) is None:
-        raise FieldsInvalid(key="can contain only letters, digits and '_'.")
-    values = {**new.model_dump(exclude={"key"}), "value": _sealed(services, found, new.value)}
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
-        await schedules.add_variable(connection, found.row.id, new.key, **values)
-        await found.record(connection, "schedule_variable_added", services.clock(), key=new.key)
-        return found.shown(services, await schedules.variable_of(connection, found.row.id, new.key))
-
-
-def _sealed(services: Services, found: ScheduleAccess, value: str) -> str:
-    return services.sealer.seal(value, schedules.purpose_of(found.row.id))
+        await variables.add(services, connection, found, new, services.clock())
+        return shown(services, await schedules.variable_of(connection, found.row.id, new.key))
 
 
 @router.put("/{key}")
@@ -68,14 +56,10 @@ async def change_variable(
 ) -> ScheduleVariableResponse:
     """Change one."""
     found.require(ScheduleAction.CHANGE)
-    values = changes.model_dump(exclude_none=True)
-    if changes.value is not None:
-        values["value"] = _sealed(services, found, changes.value)
     async with services.database.write() as connection:
         await schedules.variable_of(connection, found.row.id, key)
-        await schedules.change_variable(connection, found.row.id, key, **values)
-        await found.record(connection, "schedule_variable_changed", services.clock(), key=key)
-        return found.shown(services, await schedules.variable_of(connection, found.row.id, key))
+        await variables.change(services, connection, found, key, changes, services.clock())
+        return shown(services, await schedules.variable_of(connection, found.row.id, key))
 
 
 @router.delete("/{key}", status_code=202)
@@ -84,6 +68,5 @@ async def remove_variable(key: str, found: ScheduleDep, services: ServicesDep) -
     found.require(ScheduleAction.ADMINISTER)
     async with services.database.write() as connection:
         row = await schedules.variable_of(connection, found.row.id, key)
-        await schedules.remove_variable(connection, found.row.id, key)
-        await found.record(connection, "schedule_variable_removed", services.clock(), key=key)
-    return found.shown(services, row)
+        await variables.remove(connection, found, key, services.clock())
+    return shown(services, row)

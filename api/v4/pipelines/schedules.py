@@ -5,7 +5,7 @@ A call is answered when SQL knows it. Temporal is told afterwards, whether it is
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
@@ -18,8 +18,8 @@ from api.v4.access import ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.pipelines.pipelines import filter_of
-from api.v4.pipelines.schedule_access import ScheduleAccess, ScheduleDep
-from api.v4.pipelines.schedule_input import NewSchedule, ScheduleFields, columns_of, found_ref, when_checked
+from api.v4.pipelines.schedule_access import ScheduleDep
+from api.v4.pipelines.schedule_access import shown as shown_variable
 from api.v4.representation.pipelines import PipelineResponse, brief
 from api.v4.representation.schedules import (
     AdministeredScheduleResponse,
@@ -29,13 +29,12 @@ from api.v4.representation.schedules import (
 )
 from api.v4.representation.schedules import schedule as shown
 from api.v4.representation.schedules import tick as shown_tick
-from application.access import ProjectAccess
-from application.limits.actions import Limited
-from auth.permissions import Action, ScheduleAction
+from application.schedules import changing
+from application.schedules.schedule_access import ScheduleAccess
+from application.schedules.schedule_input import NewSchedule, ScheduleFields
+from auth.permissions import ScheduleAction
 from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
-from domain.schedules.ticks import short_ref
-from models.notifications import OUTBOX, SCHEDULES, TICKS
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import schedule_ticks, schedules
@@ -99,7 +98,7 @@ async def _full(services: Services, found: ScheduleAccess) -> _Whole:
         return document
     return {
         **document,
-        "variables": [found.shown(services, item) for item in variables],
+        "variables": [shown_variable(services, item) for item in variables],
         "inputs": [{"name": name, "value": value} for name, value in sorted(row.inputs.items())],
     }
 
@@ -114,23 +113,7 @@ async def create_schedule(
     new: Annotated[NewSchedule, Depends(given(NewSchedule))], project: ProjectDep, services: ServicesDep
 ) -> _Whole:
     """Make a schedule, which is the caller's."""
-    project.require(Action.RUN)
-    now = services.clock()
-    when_checked(new.cron, new.cron_timezone or "UTC", now)
-    values = columns_of(new, {})
-    values["ref"] = await found_ref(services.repositories, project.row.id, new.ref)
-    _require_run(project, values["ref"])
-    async with services.database.write() as connection:
-        made = await schedules.create(connection, project.row.id, project.caller.user_id, now, values)
-        found = ScheduleAccess(await schedules.get(connection, made, project.row.id), project)
-        await found.record(connection, "schedule_created", now, description=new.description)
-    await services.notifications.notify(SCHEDULES)
-    return await _full(services, found)
-
-
-def _require_run(project: ProjectAccess, full: str) -> None:
-    ref, tag = short_ref(full)
-    project.require_run(ref, tag=tag)
+    return await _full(services, await changing.create(services, project, new))
 
 
 @router.put("/{schedule_id}")
@@ -138,60 +121,28 @@ async def change_schedule(
     changes: Annotated[ScheduleFields, Depends(given(ScheduleFields))], found: ScheduleDep, services: ServicesDep
 ) -> _Whole:
     """Change a schedule. Ticks that were due before are those of the old one."""
-    found.require(ScheduleAction.CHANGE)
-    now = services.clock()
-    when_checked(changes.cron or found.row.cron, changes.cron_timezone or found.row.cron_timezone, now)
-    values = columns_of(changes, found.row.inputs)
-    if changes.ref is not None:
-        values["ref"] = await found_ref(services.repositories, found.project.row.id, changes.ref)
-        _require_run(found.project, values["ref"])
-    await _write(services, found, now, values, "schedule_changed")
+    await changing.change(services, found, changes)
     return await _full(services, found)
 
 
 @router.post("/{schedule_id}/take_ownership", status_code=201)
 async def take_ownership(found: ScheduleDep, services: ServicesDep) -> _Whole:
     """Make the schedule the caller's: it runs with their rights from now on."""
-    found.require(ScheduleAction.ADMINISTER)
-    found.project.require(Action.RUN)
-    mine = {"owner_id": found.project.caller.user_id}
-    await _write(services, found, services.clock(), mine, "schedule_taken_over")
+    await changing.take_over(services, found)
     return await _full(services, found)
-
-
-async def _write(services: Services, found: ScheduleAccess, now: datetime, values: dict[str, Any], name: str) -> None:
-    async with services.database.write() as connection:
-        await schedules.get(connection, found.row.id, found.project.row.id)
-        await schedules.change(connection, found.row.id, now, values)
-        await found.record(connection, name, now, changed=sorted(values))
-    for topic in (SCHEDULES, TICKS, OUTBOX):
-        await services.notifications.notify(topic)
 
 
 @router.post("/{schedule_id}/play", status_code=201)
 async def play_schedule(found: ScheduleDep, services: ServicesDep) -> PlayedResponse:
     """Make a pipeline now, as the caller; when the next one comes is not touched."""
-    found.require(ScheduleAction.PLAY)
-    services.limits.note(Limited.SCHEDULE_PLAY, found.row.id, found.project.caller.user_id)
-    now = services.clock()
-    async with services.database.write() as connection:
-        await schedules.get(connection, found.row.id, found.project.row.id)
-        await schedule_ticks.ask_by_hand(connection, found.row.id, now, now, found.project.caller.user_id)
-    await services.notifications.notify(TICKS)
+    await changing.play(services, found)
     return {"message": "201 Created"}
 
 
 @router.delete("/{schedule_id}", status_code=204)
 async def delete_schedule(found: ScheduleDep, services: ServicesDep) -> Response:
     """Delete a schedule; its pipelines stay."""
-    found.require(ScheduleAction.ADMINISTER)
-    found.project.require(Action.RUN)
-    now = services.clock()
-    async with services.database.write() as connection:
-        await schedules.get(connection, found.row.id, found.project.row.id)
-        await schedules.remove(connection, found.row.id, now)
-        await found.record(connection, "schedule_removed", now, description=found.row.description)
-    await services.notifications.notify(SCHEDULES)
+    await changing.remove(services, found)
     return Response(status_code=204)
 
 

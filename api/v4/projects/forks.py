@@ -11,15 +11,16 @@ from pydantic import Field
 from api.deps import ServicesDep
 from api.routes import RouteList
 from api.v4.access import KnownCallerDep, ProjectDep
+from api.v4.encoded_paths import decoded
 from api.v4.names import PathName
 from api.v4.namespaces.groups import Visibility
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.projects.documents import documents, project_page, project_row
-from api.v4.projects.projects import namespace_for
 from api.v4.representation.projects import ProjectResponse
 from application.access import viewer_of
 from application.audit import record
+from application.projects.creation import namespace_for
 from auth.permissions import OWNER
 from domain.errors import Invalid, Refused
 from git.reading.revision import commit_named
@@ -67,7 +68,7 @@ async def fork_project(
     It is no more open than what it was copied from. Answers 409 when the path is taken.
     """
     origin = project.row
-    owner = await namespace_for(services, caller, new.where)
+    owner = await namespace_for(services, caller, new.where and decoded(new.where))
     source = services.repositories.get(origin.id)
     if new.branches and await commit_named(source, f"refs/heads/{new.branches}") is None:
         raise Invalid(f"branches is invalid: there is no branch {new.branches!r}")

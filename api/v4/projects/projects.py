@@ -11,30 +11,28 @@ from api.deps import CallerDep, ServicesDep
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import KnownCallerDep, ProjectDep, SeenProjectDep
+from api.v4.encoded_paths import decoded
 from api.v4.names import PathName
-from api.v4.namespaces.groups import Visibility, group_by, require_project_creation
+from api.v4.namespaces.groups import Visibility
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents, project_page, project_row
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
 from application.access import ProjectAccess, viewer_of
 from application.audit import record
-from application.pods.visitors import require_own
 from application.projects import removal
-from auth.permissions import OWNER, Action, Caller, require_admin
-from domain.errors import Forbidden, Invalid, NotFound
+from application.projects.creation import NewProjectFacts, create, namespace_for
+from auth.permissions import OWNER, Action, require_admin
+from domain.errors import Invalid
 from domain.merge_requests.merge_request import MergeMethod, SquashOption
 from domain.projects.config_place import config_place
 from domain.projects.path_names import checked_path, path_from
 from git.names import checked_branch
 from models.notifications import RUNNERS
-from models.repositories.accounts import accounts, members
-from models.repositories.installation.audit import Entity, Happened
-from models.repositories.namespaces import namespaces
+from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
-from models.rows.namespaces import NamespaceRow
 from models.tables.projects import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
@@ -107,28 +105,21 @@ async def create_project(
     """Create a project with its empty repository. The caller becomes its owner."""
     path = _path_of(new)
     checked_branch(new.default_branch)
-    reference = str(new.namespace_id) if new.namespace_id is not None else new.organization
-    owner = await namespace_for(services, caller, reference)
-    now = services.clock()
-    async with services.database.write() as connection:
-        key = await projects.create_project(
-            connection,
-            owner,
-            path,
-            new.name or path,
-            caller.user_id,
-            now,
-            visibility=new.visibility,
-            default_branch=new.default_branch,
-            description=new.description,
-            git_depth=new.ci_default_git_depth,
-            git_fetch=new.build_git_strategy == "fetch",
-        )
-        # Inside the transaction: a project without repository must not exist; a folder that is left over harms nobody.
-        await services.repositories.create(key, new.default_branch)
+    reference = (
+        str(new.namespace_id) if new.namespace_id is not None else new.organization and decoded(new.organization)
+    )
+    facts = NewProjectFacts(
+        path=path,
+        name=new.name or path,
+        visibility=new.visibility,
+        default_branch=new.default_branch,
+        description=new.description,
+        git_depth=new.ci_default_git_depth,
+        git_fetch=new.build_git_strategy == "fetch",
+    )
+    key = await create(services, caller, await namespace_for(services, caller, reference), facts)
+    async with services.database.read() as connection:
         row = await project_row(connection, key)
-        entity = Entity("project", key, f"{owner.full_path}/{path}")
-        await record(connection, caller, entity, Happened("project_created", {"visibility": new.visibility}), now)
         (document,) = await documents(services, connection, caller, [row], level=OWNER)
     return document
 
@@ -300,35 +291,3 @@ def _path_of(new: NewProject) -> str:
         return checked_path(path)
     except ValueError as error:
         raise Invalid("name is missing, path is missing" if not path else f"path is invalid: {error}") from error
-
-
-async def namespace_for(services: Services, caller: Caller, reference: str | None) -> NamespaceRow:
-    """The group of a new project, by id or path; the caller's own without one.
-
-    Raises `Forbidden` for one in which the caller may create none.
-    """
-    if reference is None:
-        return await _own_namespace(services, caller)
-    found = await group_by(services, caller, reference)
-    require_project_creation(found)
-    return found.row
-
-
-async def _own_namespace(services: Services, caller: Caller) -> NamespaceRow:
-    """The caller's own namespace, made when they first want it.
-
-    Raises `Forbidden` for visitors, whose own one is at home, and where a group has that name.
-    """
-    async with services.database.write() as connection:
-        try:
-            row = await namespaces.get_by(connection, path=caller.username)
-        except NotFound:
-            require_own(services, await accounts.get(connection, caller.user_id), "make your own projects")
-            name = caller.username
-            made_at, owner_id = services.clock(), caller.user_id
-            key = await namespaces.create(connection, name, name, made_at, kind="user", owner_id=owner_id)
-            await members.add_to_group(connection, key, caller.user_id, OWNER)
-            return await namespaces.get_by(connection, key=key)
-    if row.owner_id != caller.user_id or row.kind != "user":
-        raise Forbidden(f"Forbidden: the name {caller.username} is that of a group; name a group for the project.")
-    return row

@@ -9,7 +9,7 @@ from api.deps import ServicesDep
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id, ProjectDep
-from api.v4.namespaces.groups import GroupDep, group_by, require_project_creation
+from api.v4.namespaces.groups import GroupDep, group_by
 from api.v4.parameters import given
 from api.v4.projects.projects import project_document
 from api.v4.representation.groups import GroupResponse
@@ -18,6 +18,7 @@ from api.v4.representation.projects import ProjectResponse
 from application.access import ProjectAccess, access_to
 from application.audit import record
 from application.group_access import GroupAccess
+from application.projects.creation import require_project_creation
 from auth.permissions import Action, require_admin
 from domain.errors import Invalid
 from models.notifications import RUNNERS

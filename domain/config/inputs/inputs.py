@@ -77,7 +77,7 @@ def _value(
         told.note(f"`{spec.name}` input: {text}; give it a value or a `default`", spec.name, told.place)
         return None
     try:
-        options, default = _in_force(spec, supplied, values)
+        options, default = in_force(spec, supplied, values)
         if value is None or (value == "" and spec.rules):
             return default
         return spec.checked(value, options, "provided", place)
@@ -86,10 +86,13 @@ def _value(
         return None
 
 
-def _in_force(
+def in_force(
     spec: InputSpec, supplied: Mapping[str, Any], values: Mapping[str, Value]
 ) -> tuple[tuple[Value, ...] | None, Value]:
-    """Options and default: those of the first rule whose condition holds, else the input's own."""
+    """Options and default: those of the first rule whose condition holds, else the input's own.
+
+    `values` are those of the inputs declared before, `supplied` what is given. Raises `Invalid`.
+    """
     for rule in spec.rules:
         if rule.condition is None or rule.condition.holds(lambda name: values.get(name, supplied.get(name))):
             return rule.options, rule.default

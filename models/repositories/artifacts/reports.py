@@ -119,6 +119,15 @@ class SummaryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KindTotal:
+    """How much the reports of one kind have found in all."""
+
+    kind: str
+    total: int
+    reports: int
+
+
+@dataclass(frozen=True, slots=True)
 class EntriesRow:
     """What a report has found."""
 
@@ -173,6 +182,17 @@ async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool
 async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[SummaryRow]:
     """All other reports of the latest attempts of a pipeline's jobs, without their entries, with the jobs' names."""
     return all_of(SummaryRow, await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id}))
+
+
+async def totals_of(connection: AsyncConnection, pipeline_id: int) -> Mapping[str, KindTotal]:
+    """How much each kind of report of the latest attempts of a pipeline's jobs has found."""
+    statement = (
+        select(report.c.kind, func.sum(report.c.total).label("total"), func.count().label("reports"))
+        .join(job, job.c.id == report.c.job_id)
+        .where(report.c.pipeline_id == pipeline_id, ~job.c.retried)
+        .group_by(report.c.kind)
+    )
+    return {row.kind: row for row in all_of(KindTotal, await connection.execute(statement))}
 
 
 async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[EntriesRow]:

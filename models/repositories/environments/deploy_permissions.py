@@ -133,6 +133,21 @@ async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) 
     return refusal(target.name, rules, await _deployer(connection, target.project_id, user_id, rules))
 
 
+async def guarded(connection: AsyncConnection, rows: Sequence[EnvironmentRow], user_id: int) -> Mapping[int, str]:
+    """Those of the environments of one project that are protected, by id: why somebody may not deploy, empty if so."""
+    if not rows:
+        return {}
+    asked = {
+        "b_project": rows[0].project_id,
+        "b_names": sorted({word for row in rows for word in (row.name, row.tier)}),
+    }
+    rules = all_of(_RuleRow, await connection.execute(_RULES, asked))
+    names = {one.name for one in rules if one.namespace_id is None}
+    tiers = {one.name for one in rules if one.namespace_id is not None}
+    protected = [row for row in rows if row.name in names or row.tier in tiers]
+    return {row.id: await refusal_of_environment(connection, row, user_id) for row in protected}
+
+
 def _target_of(row: _JobRow) -> Target | None:
     """Where a job deploys: its environment, or the one that it names where that was deleted; None for no good name."""
     written = row.written or {}

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.environments.places import START
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from models.repositories.environments.deployments import NEWEST_SUCCESS, deployment, environment
@@ -105,3 +106,42 @@ async def latest_successful(connection: AsyncConnection, environment_ids: Iterab
     newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
     rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(newest))))
     return {row.environment_id: row for row in rows}
+
+
+async def newest(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, DeploymentRow]:
+    """The newest deployment of each environment that has one, however it goes, by environment."""
+    of_each = (
+        select(func.max(deployment.c.id))
+        .where(deployment.c.environment_id.in_(sorted(environment_ids)))
+        .group_by(deployment.c.environment_id)
+    )
+    rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(of_each))))
+    return {row.environment_id: row for row in rows}
+
+
+def of_environment(environment_id: int) -> Listing[DeploymentRow]:
+    """Statement for the deployments of an environment, the newest first."""
+    statement = _shown().where(deployment.c.environment_id == environment_id)
+    return Listing(statement.order_by(deployment.c.id.desc()), DeploymentRow)
+
+
+_ASKED: Final = (
+    select(job.c.id)
+    .where(
+        job.c.environment_id == environment.c.id,
+        job.c.status.in_((Status.MANUAL.value, Status.SCHEDULED.value)),
+        job.c.environment_action == START,
+        ~job.c.retried,
+    )
+    .order_by(job.c.id.desc())
+    .limit(1)
+    .correlate(environment)
+    .scalar_subquery()
+)
+"""The newest job that deploys to each row of table `environment` when somebody, or the time, lets it."""
+
+
+async def waiting_jobs(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, int]:
+    """The newest job of each environment that will deploy when somebody plays it, or when its time has come."""
+    statement = select(environment.c.id, _ASKED).where(environment.c.id.in_(sorted(environment_ids)))
+    return {row[0]: row[1] for row in await connection.execute(statement) if row[1] is not None}

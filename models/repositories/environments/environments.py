@@ -117,14 +117,27 @@ async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, E
     return {row.id: row for row in all_of(EnvironmentRow, found)}
 
 
-def of_project(project_id: int, *, name: str = "", search: str = "", state: str = "") -> Listing[EnvironmentRow]:
-    """Statement for the environments of a project, by name; empty arguments do not narrow."""
+def of_project(
+    project_id: int, *, name: str = "", search: str = "", state: str = "", folder: str = ""
+) -> Listing[EnvironmentRow]:
+    """Statement for the environments of a project, by name; empty arguments do not narrow.
+
+    `folder` is what stands before the first `/` of a name.
+    """
     statement = select(environment).where(environment.c.project_id == project_id).order_by(environment.c.name)
     if name:
         statement = statement.where(environment.c.name == name)
     if search:
         statement = statement.where(func.lower(environment.c.name).contains(search.lower(), autoescape=True))
+    if folder:
+        statement = statement.where(environment.c.name.startswith(f"{folder}/", autoescape=True))
     return Listing(statement.where(environment.c.state == state) if state else statement, EnvironmentRow)
+
+
+async def counts(connection: AsyncConnection, project_id: int) -> dict[str, int]:
+    """How many environments of a project are in each state that any is in."""
+    statement = select(environment.c.state, func.count()).where(environment.c.project_id == project_id)
+    return {row[0]: int(row[1]) for row in await connection.execute(statement.group_by(environment.c.state))}
 
 
 async def change(connection: AsyncConnection, environment_id: int, now: datetime, **values: Any) -> None:

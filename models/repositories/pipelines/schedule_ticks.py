@@ -200,6 +200,26 @@ def of_schedule(schedule_id: int) -> Listing[ScheduleTickRow]:
     return Listing(statement.order_by(tick.c.due_at.desc(), tick.c.id.desc()), ScheduleTickRow)
 
 
+async def latest(
+    connection: AsyncConnection, schedule_ids: Sequence[int], count: int
+) -> dict[int, list[ScheduleTickRow]]:
+    """The latest ticks of each schedule, `count` at most, the latest first."""
+    place = func.row_number().over(partition_by=tick.c.schedule_id, order_by=(tick.c.due_at.desc(), tick.c.id.desc()))
+    of_all = select(tick.c.id, place.label("place")).where(tick.c.schedule_id.in_(list(schedule_ids))).subquery()
+    statement = select(tick).join(of_all, of_all.c.id == tick.c.id).where(of_all.c.place <= count)
+    found: dict[int, list[ScheduleTickRow]] = {}
+    for row in all_of(ScheduleTickRow, await connection.execute(statement.order_by(of_all.c.place))):
+        found.setdefault(row.schedule_id, []).append(row)
+    return found
+
+
+async def missed(connection: AsyncConnection, schedule_ids: Sequence[int], since: datetime) -> dict[int, int]:
+    """How many ticks of each schedule were missed that were due since a moment; those without any are left out."""
+    wanted = (tick.c.schedule_id.in_(list(schedule_ids)), tick.c.due_at >= since, tick.c.outcome == Outcome.MISSED)
+    statement = select(tick.c.schedule_id, func.count()).where(*wanted).group_by(tick.c.schedule_id)
+    return {row[0]: int(row[1]) for row in await connection.execute(statement)}
+
+
 def made_by(schedule_id: int, pipelines: Listing[PipelineRow]) -> Listing[PipelineRow]:
     """A statement for pipelines, narrowed to those that a schedule has made."""
     mine = select(tick.c.pipeline_id).where(tick.c.schedule_id == schedule_id, tick.c.pipeline_id.is_not(None))

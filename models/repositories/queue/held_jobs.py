@@ -32,6 +32,7 @@ _LOOK: Final = select(
     job.c.pipeline_id,
     job.c.failure_reason,
     job.c.finished_at,
+    job.c.environment_action,
     project.c.organisation_id,
     func.coalesce(lease.c.called, lease.c.contact).label("called"),
     lease.c.contact,
@@ -93,6 +94,7 @@ class HeldJob:
     pipeline_id: int
     failure_reason: str
     finished_at: datetime | None
+    environment_action: str
     organisation_id: int
     called: int | None
     contact: int | None

@@ -53,13 +53,22 @@ def everything() -> Listing[RunnerRow]:
 
 def of_person(user_id: int, level: int) -> Listing[RunnerRow]:
     """Statement for the group and project runners that work for projects in which a person has `level`."""
+    return _those(_near(user_id, level))
+
+
+def seen_by(user_id: int, level: int) -> Listing[RunnerRow]:
+    """Statement for the same runners, and those of the instance: all that a person may know of."""
+    return _those(or_(_near(user_id, level), runner.c.runner_type == RunnerType.INSTANCE))
+
+
+def _near(user_id: int, level: int) -> ColumnElement[bool]:
     held = members.project_ids(user_id, level)
     linked = select(runner_project.c.runner_id).where(runner_project.c.project_id.in_(held))
     trails = select(namespace.c.trail).join(project, project.c.namespace_id == namespace.c.id)
     own = select(namespace.c.trail).where(namespace.c.id.in_(members.namespace_ids(user_id, level)))
     near = trails.where(project.c.id.in_(held)).union(own).subquery("near")
     of_group = and_(runner.c.runner_type == RunnerType.GROUP, exists().where(_on_the_way(near.c.trail)))
-    return _those(or_(of_group, runner.c.id.in_(linked)))
+    return or_(of_group, runner.c.id.in_(linked))
 
 
 def of_project(row: ProjectRow) -> Listing[RunnerRow]:
@@ -137,6 +146,14 @@ _STATUS: Final[Mapping[Connection, Callable[[datetime], ColumnElement[bool]]]] =
     Connection.NEVER_CONTACTED: lambda now: and_(~_BUSY, _fresh(now), runner.c.contacted_at.is_(None)),
 }
 """`domain.runners.status.connection_of` as a question to the database."""
+
+
+async def among(
+    connection: AsyncConnection, runners: Listing[RunnerRow], runner_ids: Iterable[int]
+) -> dict[int, RunnerRow]:
+    """Those of a list that have these ids."""
+    statement = runners.statement.where(runner.c.id.in_(sorted(runner_ids)))
+    return {row.id: row for row in all_of(RunnerRow, await connection.execute(statement))}
 
 
 async def busy(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[int]:

@@ -22,9 +22,9 @@ def test_inputs_are_fields_and_have_placeholders_where_a_value_is_required() -> 
     fields, values = input_fields(HEADER, ".gitlab-ci.yml")
     assert fields == (
         FormField("target", description="Where to", options=("staging", "production"), required=True),
-        FormField("debug", "false", options=("true", "false")),
-        FormField("count", required=True),
-        FormField("names", required=True),
+        FormField("debug", "false", options=("true", "false"), type="boolean"),
+        FormField("count", required=True, type="number"),
+        FormField("names", required=True, type="array"),
         FormField("note"),
     )
     assert values == {"target": "staging", "debug": None, "count": 0, "names": [], "note": None}
@@ -41,3 +41,45 @@ def test_variables_are_fields_when_they_are_described() -> None:
         "  CHOSEN: {value: c, options: [c, d]}\nbuild: {script: x}\n"
     )
     assert variable_fields(made) == (FormField("TOLD", "b", "Say it"), FormField("CHOSEN", "c", options=("c", "d")))
+
+
+def test_a_default_is_whole_however_long_it_is_and_a_pattern_is_told() -> None:
+    long = "x" * 300
+    text = f"""
+spec:
+  inputs:
+    note: {{default: {long}}}
+    hosts: {{type: array, default: [{long}, b]}}
+    tag: {{regex: '^v\\d+$'}}
+---
+build: {{script: x}}
+"""
+    (note, hosts, tag), _ = input_fields(text, "")
+    assert note.value == long
+    assert hosts.value == f'["{long}", "b"]'
+    assert tag.pattern == r"^v\d+$"
+
+
+RULED = """
+spec:
+  inputs:
+    cloud: {options: [aws, gcp], default: aws}
+    size:
+      rules:
+        - {if: '$[[ inputs.cloud ]] == "aws"', options: [t3, m5], default: t3}
+        - {if: '$[[ inputs.cloud ]] == "gcp"', options: [e2, n2], default: e2}
+---
+build: {script: x}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "value"),
+    [({}, ("t3", "m5"), "t3"), ({"cloud": "gcp"}, ("e2", "n2"), "e2"), ({"cloud": "moon"}, (), "")],
+)
+def test_options_that_depend_on_another_input_follow_it(
+    given: dict[str, str], options: tuple[str, ...], value: str
+) -> None:
+    (cloud, size), _ = input_fields(RULED, "", given)
+    assert (cloud.decides, cloud.depends, size.decides, size.depends) == (True, False, False, True)
+    assert (size.options, size.value) == (options, value)

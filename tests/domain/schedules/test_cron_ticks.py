@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from domain.schedules.cron import parse
 from domain.schedules.cron_calendars import Calendar, calendars
-from domain.schedules.cron_ticks import next_tick, ticks
+from domain.schedules.cron_ticks import coming, next_tick, ticks
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -111,3 +111,40 @@ def test_steps_through_time_meet_each_tick_once(cron: str) -> None:
     steps = [start + timedelta(hours=13 * n) for n in range(170)]
     pieces = [tick for a, b in pairwise(steps) for tick in ticks(rule, BERLIN, a, b)]
     assert pieces[: len(whole)] == whole
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone", "after", "expected"),
+    [
+        (
+            "30 2 * * *",
+            "Europe/Berlin",
+            "2026-03-27T12:00",
+            ["2026-03-28T01:30", "2026-03-30T00:30", "2026-03-31T00:30", "2026-04-01T00:30", "2026-04-02T00:30"],
+        ),
+        (
+            "30 2 * * *",
+            "Europe/Berlin",
+            "2026-10-24T12:00",
+            ["2026-10-25T00:30", "2026-10-25T01:30", "2026-10-26T01:30", "2026-10-27T01:30", "2026-10-28T01:30"],
+        ),
+        (
+            "0 9 * * 1-5",
+            "America/New_York",
+            "2026-03-06T15:00",
+            ["2026-03-09T13:00", "2026-03-10T13:00", "2026-03-11T13:00", "2026-03-12T13:00", "2026-03-13T13:00"],
+        ),
+        (
+            "0 0 29 2 *",
+            "UTC",
+            "2026-01-01T00:00",
+            ["2028-02-29T00:00", "2032-02-29T00:00", "2036-02-29T00:00", "2040-02-29T00:00", "2044-02-29T00:00"],
+        ),
+        ("0 0 30 2 *", "UTC", "2026-01-01T00:00", []),
+    ],
+)
+def test_the_next_five_ticks_are_those_of_a_table_made_by_hand(
+    cron: str, zone: str, after: str, expected: list[str]
+) -> None:
+    found = coming(parse(cron), ZoneInfo(zone), datetime.fromisoformat(after).replace(tzinfo=UTC), 5)
+    assert [f"{tick:%Y-%m-%dT%H:%M}" for tick in found] == expected

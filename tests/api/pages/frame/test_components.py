@@ -1,6 +1,7 @@
 """The page of components, glyphs, and the sheet they are drawn with."""
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 from defusedxml import ElementTree
@@ -41,3 +42,9 @@ def test_colours_are_named_in_one_place() -> None:
     for path in Path("api/pages/static/styles").glob("*.css"):
         if path.stem not in {"tokens", "log"}:
             assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text()), path
+
+
+def test_scripts_of_others_are_as_their_packages_have_them() -> None:
+    folder = Path("api/pages/static/vendor")
+    told = dict(re.findall(r"\| `([^`]+\.js)` .*\| `([0-9a-f]{64})` \|", (folder / "README.md").read_text()))
+    assert told == {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")}

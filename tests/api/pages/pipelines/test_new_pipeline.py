@@ -42,7 +42,7 @@ async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_
     assert asked.status_code == 200, asked.text
     assert f'href="/{path}/-/pipelines/new"' in linked.text
     assert 'name="inputs[level]" value="3"' in asked.text
-    assert re.findall(r'<option value="(\w+)" selected>', asked.text) == ["staging"]
+    assert _chosen(asked.text) == ["staging"]
     assert {"east", "west", "staging", "production"} <= set(re.findall(r'<option value="(\w+)"', asked.text))
     assert "PLAIN" not in asked.text
     assert "<script>alert" not in asked.text
@@ -61,6 +61,11 @@ async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_
     expected = {"CI_PIPELINE_SOURCE": "web", "GITLAB_USER_LOGIN": "ada", "TARGET": "production", "A": "1 2"}
     assert {key: told[key] for key in expected} == expected
     assert job["steps"][0]["script"] == ["echo west 4"]
+
+
+def _chosen(text: str) -> list[str]:
+    """What is chosen of a page's lists, other than a type of a variable."""
+    return [value for value in re.findall(r'<option value="(\w+)" selected>', text) if value != "env_var"]
 
 
 @pytest.mark.parametrize(
@@ -107,3 +112,108 @@ async def test_a_broken_or_missing_configuration_is_told_before_anything_is_sent
     async with browser(site, site.root) as client:
         broken = await client.get(f"/{path}/-/pipelines/new")
     assert (broken.status_code, "chosen stage nowhere does not exist" in broken.text) == (200, True)
+
+
+TYPED = """
+spec:
+  inputs:
+    text: {default: some}
+    count: {type: number, default: 7}
+    loud: {type: boolean, default: true}
+    hosts: {type: array, default: [a, b], description: Where}
+    tag: {default: v1, regex: '^v[0-9]+$'}
+---
+job: {script: 'echo $[[ inputs.text ]] $[[ inputs.count ]] $[[ inputs.loud ]] $[[ inputs.hosts ]] $[[ inputs.tag ]]'}
+"""
+
+
+async def test_inputs_are_asked_for_by_type_and_what_is_left_empty_keeps_its_default(site: Site) -> None:
+    await site.commit({".gitlab-ci.yml": TYPED})
+    path = await site.path()
+    async with browser(site, site.root) as client:
+        page = (await client.get(f"/{path}/-/pipelines/new")).text
+    assert 'name="inputs[count]" value="7" inputmode="decimal"' in page
+    assert '<option value="true" selected>true</option>' in page
+    assert re.search(r'<textarea [^>]*name="inputs\[hosts\]"[^>]*>\[&#34;a&#34;, &#34;b&#34;\]</textarea>', page)
+    assert "<code>^v[0-9]+$</code>" in page
+    sent = {"inputs[text]": "", "inputs[count]": "", "inputs[loud]": "false", "inputs[hosts]": '["c"]'}
+    made = await form(site, site.root, ref="main", **sent, **{"inputs[tag]": "v9"})
+    assert made.status_code == 303, made.text
+    await site.world.settle(int(made.headers["location"].rpartition("/")[2]))
+    job = await site.world.job()
+    assert job["steps"][0]["script"] == ['echo  7 false ["c"] v9']
+    wrong = await form(site, site.root, ref="main", **{**sent, "inputs[tag]": "nine", "inputs[count]": "many"})
+    assert wrong.status_code == 400
+    assert "`tag` input: provided value does not match required RegEx pattern" in wrong.text
+    assert "`count` input: provided value is not a number" in wrong.text
+    assert 'value="nine"' in wrong.text
+
+
+async def test_an_address_fills_the_form_in_and_files_are_variables_too(site: Site) -> None:
+    await site.commit({".gitlab-ci.yml": CONFIG})
+    path = await site.path()
+    query = {"ref": "main", "var[TARGET]": "production", "var[MORE]": EVIL, "file_var[NOTES]": "a\nb"}
+    async with browser(site, site.root) as client:
+        page = (await client.get(f"/{path}/-/pipelines/new", params={**query, "inputs[zone]": "west"})).text
+    assert _chosen(page) == ["west", "production", "file"]
+    assert EVIL not in page
+    assert 'value="MORE"' in page
+    assert 'value="NOTES"' in page
+    rows = {"keys[]": ["TARGET", "NOTES", "PLAIN"], "values[]": ["production", "a\nb", "c"]}
+    made = await form(
+        site, site.root, ref="main", **{"inputs[zone]": "west", **rows, "types[]": ["env_var", "file", "env_var"]}
+    )
+    assert made.status_code == 303, made.text
+    await site.world.settle(int(made.headers["location"].rpartition("/")[2]))
+    job = await site.world.job()
+    told = {item["key"]: item for item in job["variables"]}
+    assert (told["NOTES"]["value"], told["NOTES"]["file"]) == ("a\nb", True)
+    assert (told["PLAIN"]["value"], told["PLAIN"].get("file", False)) == ("c", False)
+
+
+async def test_the_plan_is_shown_before_anything_runs_and_is_what_runs(site: Site) -> None:
+    await site.commit(
+        {
+            ".gitlab-ci.yml": """
+stages: [build, ship]
+make: {stage: build, script: x}
+ship:
+  stage: ship
+  script: x
+  needs: [make]
+  environment: {name: review/$TARGET}
+  rules: [{if: $TARGET == "moon", when: manual}]
+never: {stage: ship, script: x, rules: [{if: $CI_COMMIT_TAG}]}
+"""
+        }
+    )
+    path = await site.path()
+    address = f"/{path}/-/pipelines/new"
+    fields = {"ref": "main", "keys[]": "TARGET", "values[]": "moon"}
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        without = await client.post(address, data={"ref": "main"})
+        shown = await client.post(address, data=fields)
+    assert (without.status_code, shown.status_code) == (200, 200)
+    assert "1 job would run" in without.text
+    assert "2 jobs would not" in without.text
+    assert "TARGET is not set" in without.text
+    assert "2 jobs would run" in shown.text
+    assert "1 job would not" in shown.text
+    assert "by hand" in shown.text
+    assert "deploys to review/moon" in shown.text
+    assert 'value="TARGET"' in shown.text, "what was filled in is still there"
+    async with site.client(site.root) as client:
+        assert (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json() == []
+        made = await form(site, site.root, **fields)
+        number = made.headers["location"].rpartition("/")[2]
+        jobs = await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines/{number}/jobs")
+    assert {job["name"] for job in jobs.json()} == {"make", "ship"}
+
+
+async def test_a_plan_of_nothing_says_why_of_each_job(site: Site) -> None:
+    await site.commit({".gitlab-ci.yml": 'a: {script: x, rules: [{if: $GO == "1"}]}\n'})
+    async with browser(site, site.root, Origin=site.services.settings.url) as client:
+        shown = await client.post(f"/{await site.path()}/-/pipelines/new", data={"ref": "main"})
+    assert "Nothing would run" in shown.text
+    assert "Give variables that let a job in" in shown.text
+    assert "GO is not set" in shown.text

@@ -1,0 +1,1 @@
+"""Pages of environments: where a project deploys to, and what was deployed."""

@@ -1,0 +1,1 @@
+"""What forms hold that ask for a ref, variables and inputs."""
