@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from application.merge_requests import noticing
 from application.merge_requests import pipelines as owed
 from application.merge_requests.context import MergeContext, around
 from application.merge_requests.merging import merge_now, merger, unlock_abandoned
@@ -137,6 +138,7 @@ class MergeLoop:
             if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
                 said = of_auto_merge_given_up(why)
                 await merge_request_notes.add_system(connection, row.id, row.auto_merge_user_id, said, now)
+                await noticing.auto_merge_failed(connection, row, why, None, now)
         await tell(self._services, row.id, row.project_id)
         log.info("an automatic merge was given up", merge_request=here.reference, why=why)
         return True

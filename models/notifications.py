@@ -87,6 +87,11 @@ def delivery_topic(delivery_id: int) -> str:
     return f"delivery-{delivery_id}"
 
 
+def message_topic(message_id: int) -> str:
+    """What those wait for who want to know how a message to somebody ends."""
+    return f"message-{message_id}"
+
+
 class Notifications:
     """Topics with waiters, of whom as many are woken as there is work for, and topics that have one listener."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests import news
+from application.merge_requests import news, noticing
 from application.merge_requests.approvals import PUSHED, withdraw_all
 from application.merge_requests.context import Heads, MergeContext, bring_head
 from application.merge_requests.news import Cause
@@ -107,6 +107,7 @@ async def _stop_waiting(
 ) -> None:
     if row.auto_merge:
         await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge_given_up(why), now)
+        await noticing.auto_merge_failed(connection, row, why, user_id, now)
     await merge_requests.change(connection, row.id, now, auto_merge=AutoMerge.NONE)
     await trains.leave(connection, row.id, now, why)
 

@@ -4,12 +4,14 @@ Nothing is remembered between two rounds but what is in SQL and in git, so that 
 followed by one that goes on: a commit that no car names harms nobody, a car without pipeline is built anew.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.merge_requests import noticing
 from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.merging import MadeMerge, made_merge, merger, move_target
 from application.merge_requests.pipelines import PreparedPipeline, Trial, prepared
@@ -124,6 +126,9 @@ async def drop(services: Services, here: MergeContext, row: TrainCarRow, reason:
 
 async def _take_off(connection: AsyncConnection, row: TrainCarRow, now: datetime, reason: str) -> None:
     await trains.leave(connection, row.merge_request_id, now, reason)
+    if (known := await merge_requests.get(connection, row.merge_request_id)) is not None:
+        why = f"it was removed from the merge train: {reason}"
+        await noticing.auto_merge_failed(connection, replace(known, auto_merge_user_id=row.user_id), why, None, now)
     error = f"Removed from the merge train: {reason}."
     await merge_requests.change(connection, row.merge_request_id, now, merge_error=error)
 

@@ -123,7 +123,12 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/{path}/-/compare": {"range": "main...fix"},
     "/{path}/-/tree": {"place": "main"},
     "/{path}/-/merge_requests/{iid}/leave_train": {"iid": "{riding_iid}"},
+    "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
+    "/{path}/-/settings/integrations": {"slug": "slack"},
+    "/-/unsubscribe": {"token": "{unsubscribe}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
+    "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
     "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},
@@ -156,6 +161,17 @@ BODIES: Final[Mapping[str, Any]] = {
         )
     },
     "PUT /api/v4/projects/{project}/integrations/{slug}": {"context_prefix": "ours"},
+    **{
+        f"PUT /api/v4/projects/{{project}}/integrations/{slug}": {"webhook": "https://chat.example/hook"}
+        for slug in ("slack", "mattermost")
+    },
+    "PUT /api/v4/projects/{project}/integrations/pipelines-email": {"recipients": "team@example.com"},
+    **{
+        f"PUT /api/v4{place}/notification_settings": {"level": "watch"}
+        for place in ("", "/projects/{project}", "/groups/{group}")
+    },
+    "POST /-/profile/notifications": b"level=watch",
+    "POST /{path}/-/settings/integrations/{slug}": b"webhook=https%3A%2F%2Fchat.example%2Fhook",
     "POST /api/v4/projects/{project}/variables": {"key": "B", "value": "1"},
     "PUT /api/v4/projects/{project}/variables/{key}": {"value": "2"},
     "POST /api/v4/groups/{group}/variables": {"key": "B", "value": "1"},
@@ -301,6 +317,8 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /-/profile/password": _FORM,
     "POST /-/profile/personal_access_tokens": _FORM,
     "POST /-/visits/{pod}/personal_access_tokens": _FORM,
+    "POST /-/profile/notifications": _FORM,
+    "POST /{path}/-/settings/integrations/{slug}": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }

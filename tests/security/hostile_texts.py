@@ -11,7 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from api.pages.jobs.log_lines import State, render_piece
+from api.pages.jobs.archive_folders import folder_of, trail_of
+from api.pages.jobs.file_text import visible as visible_in_archive
+from api.pages.jobs.log_lines import heading_of, lines_in
+from api.pages.jobs.log_search import finder, hits_in
 from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
@@ -25,10 +28,16 @@ from domain.config.rules.patterns import read_pattern
 from domain.diffs.patch import read_patch
 from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
+from domain.logs.failure import failure_in
+from domain.logs.index import BEGIN, extended
+from domain.logs.packing import packed, unpacked
+from domain.logs.sections import sections_of
+from domain.logs.styles import PLAIN
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
 from domain.pipelines.coverage import CoverageSearch
+from domain.pipelines.job_phases import script_times
 from domain.pipelines.skipping import is_skipped
 from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
@@ -58,7 +67,7 @@ from steps.service.errors import shortened
 from steps.ways.docker_frames import Frames
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
-from storage.zip_directory import ENTRY, Extent, locate, read_entries
+from storage.zip_directory import ENTRY, Entry, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
 from tests.security.hostile_rows import Hostile, repeated
@@ -290,10 +299,29 @@ def _value(size: int) -> str:
     return "a" * size + "b"
 
 
+LOG_PIECES: Final = (
+    b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"section_end:1:a\r", b"<", b"\xff", b"\x1b[38;5;1", b"\n",
+    b"error: \n", b"rror", b"\n2026-01-01T00:00:00.000000Z 00O+", b"https://x.y/", b"\x1b]8;;https://x.y/\x07",
+)  # fmt: skip
+LOG_READERS: Final[dict[str, Callable[[bytes], object]]] = {
+    "indexed": lambda data: _indexed(data),
+    "drawn": lambda data: list(lines_in(data, PLAIN)),
+    "searched": lambda data: hits_in(data, 1, finder("1", is_pattern=False, is_exact=False), len(data)),
+}
+
+
+def _indexed(data: bytes) -> object:
+    index = BEGIN.followed_by(extended(BEGIN.after, data, is_last=True))
+    sections = sections_of(index.marks)
+    failure = failure_in(index, sections, index.after.lines)
+    return failure, [heading_of(one.heading) for one in sections], unpacked(packed(index))
+
+
 LOGS: Final = {
     **{
-        f"log: {piece!r}": Hostile(lambda data: render_piece(data, State(), whole=True), repeated(piece, b""))
-        for piece in (b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"<", b"\xff", b"\x1b[38;5;1", b"\n")
+        f"log, {name}: {piece!r}": Hostile(read, repeated(piece, b""))
+        for name, read in LOG_READERS.items()
+        for piece in LOG_PIECES
     },
     **{
         f"masking: {piece!r}": Hostile(lambda data: _masked(data, LONG, b"x"), repeated(piece, b""))
@@ -434,6 +462,16 @@ ARCHIVES: Final = {
     ),
     "archive: ends without an archive": Hostile(
         lambda tail: locate(tail, len(tail)), lambda size: b"PK\x05\x06" * size
+    ),
+    "archive: a folder of many": Hostile(
+        lambda found: folder_of(found, ""),
+        lambda size: [Entry(f"{number}/b", 1, 1, 0, 0, 0, is_folder=False) for number in range(size)],
+        is_bounded=True,
+    ),
+    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
+    "archive: a text of signs that hide": Hostile(visible_in_archive, repeated("\u202e", "")),
+    "log: beginnings of sections of the script": Hostile(
+        script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),
 }
 

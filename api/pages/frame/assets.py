@@ -36,6 +36,9 @@ STYLES: Final = (
     "runners",
     "diffs",
     "merge_requests",
+    "job",
+    "artifacts",
+    "log-palette",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"

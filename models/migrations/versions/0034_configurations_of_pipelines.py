@@ -6,7 +6,7 @@ from alembic import op
 from models.columns import BIG
 
 revision = '0034'
-down_revision = '0031'
+down_revision = '0033'
 branch_labels = None
 depends_on = None
 

@@ -13,7 +13,7 @@ from models.repositories.pipelines.job_rows import job
 from models.tables.artifacts import Artifact, TestReport
 from models.tables.reports import Report
 from models.tables.unit_tests import UnitTestRun
-from models.typed_rows import all_of
+from models.typed_rows import all_of, first_of
 
 artifact = table_of(Artifact)
 report = table_of(Report)
@@ -177,6 +177,19 @@ async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool
     if cases:
         return all_of(TestCasesRow, await connection.execute(_TEST_REPORTS, wanted))
     return all_of(TestsRow, await connection.execute(_NO_CASES, wanted))
+
+
+async def tests_of_job(connection: AsyncConnection, job_id: int) -> TestCasesRow | None:
+    """The test report of one attempt of a job, with its cases; None where it handed in none."""
+    statement = select(test_report, job.c.name).join(job, job.c.id == test_report.c.job_id)
+    return first_of(TestCasesRow, await connection.execute(statement.where(test_report.c.job_id == job_id)))
+
+
+async def summary_of_job(connection: AsyncConnection, job_id: int) -> TestsRow | None:
+    """The same without its cases."""
+    columns = (column for column in test_report.c if column.name != "cases")
+    statement = select(*columns, job.c.name).join(job, job.c.id == test_report.c.job_id)
+    return first_of(TestsRow, await connection.execute(statement.where(test_report.c.job_id == job_id)))
 
 
 async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[SummaryRow]:

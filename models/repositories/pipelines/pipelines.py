@@ -134,7 +134,7 @@ async def create(
     await configurations.put(connection, pipeline_id, plan.merged)
     await outbox.put(connection, outbox.START, pipeline_id, now)
     await redundant.tell(connection, pipeline_id, now, head=request.head)
-    await webhook_events.pipeline_made(connection, pipeline_id, owner.watched, now)
+    await webhook_events.pipeline_made(connection, pipeline_id, owner.watched, Status.CREATED, now)
     return pipeline_id
 
 
@@ -165,7 +165,7 @@ async def create_ended(
         connection, request, status, now, failure_reason=reason, yaml_errors=errors, finished_at=now
     )
     watched = await webhook_events.watched(connection, request.project_id)
-    await webhook_events.pipeline_made(connection, pipeline_id, watched, now)
+    await webhook_events.pipeline_made(connection, pipeline_id, watched, status, now)
     return pipeline_id
 
 
