@@ -86,7 +86,8 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
 async def test_opened_by_form_judged_live_and_merged_by_the_widget(site: Site, tmp_path: Path) -> None:
     async with opened(site, tmp_path) as desk:
         here, page = desk.merging, desk.page
-        (old,) = [await here.commit("main", {"a": "1"}) and (await here.all_pipelines())[0]]
+        await here.commit("main", {"a": "1"})
+        (old,) = await here.all_pipelines()
         before = {"junit": junit(a=True, b=False, c=False), "codequality": quality("one", "two"), "sast": sast("x")}
         await report(here, old["id"], **before, cobertura=cobertura(5))
         await here.commit("feature", {"f": "1\n"}, message="Bring the feature")

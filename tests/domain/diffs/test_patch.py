@@ -49,8 +49,10 @@ async def between(
             blobs = await write_blobs(repository, contents)
             entries = {name: Entry("100644", blob) for name, blob in zip(files, blobs, strict=True)}
             trees += await write_trees(repository, [entries]) if entries else [EMPTY_TREE]
-        found = await changed_files(repository, *trees)
-        return list(await with_patches(repository, *trees, found)), await line_counts(repository, *trees)
+        first, second = trees
+        found = await changed_files(repository, first, second)
+        patches = await with_patches(repository, first, second, found)
+        return list(patches), await line_counts(repository, first, second)
 
 
 def pieces(text: str) -> list[str]:

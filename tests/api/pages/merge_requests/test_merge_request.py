@@ -31,13 +31,13 @@ class Pages:
         assert foreign_markup(response.text) == []
         return response.text
 
-    async def press(self, place: str, who: Person | None = None, **fields: Any) -> httpx.Response:
+    async def press(self, place: str, who: Person | None = None, /, **fields: Any) -> httpx.Response:
         """Send a form."""
         async with browser(self.site, who or self.site.root, **OURS, **forms.TOKEN) as client:
             address = f"/{await self.site.path()}/-/merge_requests{place}"
             return await client.post(address, data=fields)
 
-    async def done(self, place: str, who: Person | None = None, **fields: Any) -> str:
+    async def done(self, place: str, who: Person | None = None, /, **fields: Any) -> str:
         """Send a form that leads back to a page; its address."""
         response = await self.press(place, who, **fields)
         assert response.status_code == 303, response.text

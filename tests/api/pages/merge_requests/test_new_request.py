@@ -5,7 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.api.pages.merge_requests.test_merge_request import Pages
+from tests import forms
+from tests.api.pages.merge_requests.test_merge_request import OURS, Pages
 from tests.api.pages.test_pages import EVIL, browser
 from tests.api.v4.site import Site
 
@@ -39,12 +40,12 @@ async def test_the_form_shows_what_would_be_merged_and_opens_it(pages: Pages) ->
     assert "+fixed" in text
     assert 'value="Fix &lt;script&gt;' in text, "the title of the only commit is suggested"
     assert "Because." in text
-    location = await pages.done("", **sent("feature/my-fix", description="Do it", draft="1", squash="1"))
+    location = await pages.done("", None, **sent("feature/my-fix", description="Do it", draft="1", squash="1"))
     iid = int(location.rpartition("/")[2])
     made = await pages.merging.get(iid)
     assert (made["title"], made["description"]) == ("Draft: Bring it", "Do it")
     assert (made["squash"], made["force_remove_source_branch"]) == (True, True)
-    again = await pages.press("", **sent("feature/my-fix", description="Kept"))
+    again = await pages.press("", None, **sent("feature/my-fix", description="Kept"))
     assert again.status_code == 400
     assert f"Another open merge request already exists for this source branch: !{iid}" in again.text
     assert "Kept" in again.text
@@ -54,7 +55,7 @@ async def test_branches_with_hostile_names_stay_text(pages: Pages) -> None:
     await pages.merging.commit(HOSTILE_BRANCH, {"README": "fixed\n"})
     await pages.merging.commit(HOSTILE_BRANCH, {"README": "fixed twice\n"})
     await pages.get("/new" + asked(HOSTILE_BRANCH))
-    location = await pages.done("", **sent(HOSTILE_BRANCH))
+    location = await pages.done("", None, **sent(HOSTILE_BRANCH))
     text = await pages.get(f"/{location.rpartition('/')[2]}")
     assert "git fetch origin &#39;&#34;&gt;&lt;script&gt;" in text, "what is copied from there runs nothing else"
     await pages.get("")
@@ -101,3 +102,22 @@ async def test_readers_open_none(pages: Pages) -> None:
     await pages.get("/new", reader, status=403)
     assert (await pages.press("", reader, **sent("one"))).status_code == 403
     assert "New merge request" not in await pages.get("", reader)
+
+
+async def test_a_fork_opens_one_into_the_project_that_it_comes_from(pages: Pages) -> None:
+    here = pages.merging
+    ada = await pages.site.person("ada", 20)
+    fork = await here.good("POST", "fork", ada)
+    await here.commit("main", {"a.txt": "from the fork\n"}, ada, project=fork["id"])
+    query = urlencode({"merge_request[source_branch]": "main", "merge_request[target_project_id]": here.id})
+    home = await pages.site.path()
+    async with browser(pages.site, ada, **OURS, **forms.TOKEN) as client:
+        form = await client.get(f"/{fork['path_with_namespace']}/-/merge_requests/new?{query}")
+        assert "from the fork" in form.text
+        assert f">{home}</option>" in form.text
+        fields = sent("main", target_project_id=str(here.id))
+        made = await client.post(f"/{fork['path_with_namespace']}/-/merge_requests", data=fields)
+    assert made.headers["location"] == f"/{home}/-/merge_requests/1"
+    text = await pages.get("/1")
+    assert f"{fork['path_with_namespace']}:main" in text
+    assert f'/-/pipelines/{(await here.get(1))["head_pipeline"]["id"]}"' in text
