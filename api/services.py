@@ -13,9 +13,11 @@ from api.runner.known_runners import KnownRunners
 from api.runner.queue_services import QueueServices
 from api.runner.trace_writer import TraceWriter
 from api.v4.jobs.log_reads import LogReads
+from application.jobs.log_indexes import LogIndexes
 from auth.key_ring import KeyRing
 from auth.oidc.provider import Provider
 from auth.queue_ticket import QueueTickets
+from storage.opened_archives import OpenedArchives
 
 
 @dataclass(slots=True)
@@ -38,7 +40,9 @@ class Services(QueueServices):
     calls: HeldCalls
     trace_writer: TraceWriter
     log_reads: LogReads
+    log_indexes: LogIndexes
     oidc: Provider | None = None
     holders: Holders = field(default_factory=Holders)
     drain: Drain = field(default_factory=Drain)
     followers: Followers = field(default_factory=Followers)
+    archives: OpenedArchives = field(default_factory=OpenedArchives)

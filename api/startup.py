@@ -18,6 +18,7 @@ from api.services import Services
 from api.v4.jobs.log_reads import LogReads
 from application.configurations.compiler_pool import compiler_pool
 from application.installation.identity import begin, identity_given
+from application.jobs.log_indexes import LogIndexes
 from application.limits.actions import ActionLimits
 from application.moves.away import Leaving
 from application.pods.cluster import join
@@ -66,10 +67,11 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     cluster = await join(settings, key, identity_keys) if settings.api_role != "worker" else None
     runners = KnownRunners(database, notifications)
     metrics = ServerMetrics(settings.api_role, settings.pod)
+    store = ObjectStore.open(settings.store, watch=metrics)
     services = Services(
         settings=settings,
         database=database,
-        store=ObjectStore.open(settings.store, watch=metrics),
+        store=store,
         repositories=Repositories(settings.repository_root),
         notifications=notifications,
         clock=clock,
@@ -90,6 +92,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         calls=HeldCalls(database),
         trace_writer=TraceWriter(database),
         log_reads=LogReads(database),
+        log_indexes=LogIndexes(database, store),
         metrics=metrics,
         oidc=Provider(settings.oidc, f"{settings.url}{CALLBACK}") if settings.oidc.issuer else None,
     )

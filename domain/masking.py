@@ -21,6 +21,7 @@ TOKEN_PREFIXES: Final = (
 MAX_TOKEN: Final = 4096
 """Bytes after a prefix that still count as the same token; a job token is a JWT with a scope for each dependency."""
 
+_VISIBLE: Final = re.compile(rb"[^\n]")
 _WORD: Final = re.compile(rb"[\w.=-]+")
 _ENCODED_FROM: Final = 8
 """Values and lines of at least so many bytes are known in other forms too; shorter ones would hide half of a log."""
@@ -55,13 +56,13 @@ class Secrets:
         return merged
 
     def masked(self, buffer: bytes) -> bytes:
-        """The same number of bytes, those of secrets as `*`."""
+        """The same number of bytes, those of secrets as `*` but for their newlines: lines keep their numbers."""
         spans = self.spans(buffer)
         if not spans:
             return buffer
         hidden = bytearray(buffer)
         for start, end in spans:
-            hidden[start:end] = b"*" * (end - start)
+            hidden[start:end] = _VISIBLE.sub(b"*", hidden[start:end])
         return bytes(hidden)
 
     def open_end(self, buffer: bytes) -> int:

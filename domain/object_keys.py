@@ -6,6 +6,11 @@ def trace_key(project_id: int, job_id: int, generation: int) -> str:
     return f"projects/{project_id}/jobs/{job_id}/trace-{generation}.log"
 
 
+def trace_index_key(project_id: int, job_id: int, generation: int) -> str:
+    """Where the index of that log lies; it can be made anew from the log."""
+    return f"projects/{project_id}/jobs/{job_id}/trace-{generation}.index"
+
+
 def secure_file_key(project_id: int, unique: str) -> str:
     """Where a secure file of a project lies in the store, sealed; `unique` is never used again."""
     return f"projects/{project_id}/secure_files/{unique}"

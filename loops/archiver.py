@@ -1,15 +1,17 @@
 """The archiver: moves the log of an ended job from the database into one object of the store.
 
-What the log says of the coverage is found on the way, once. Chunks are deleted only up to the length that was frozen,
-and only after the object was read back with the same CRC.
+What the log says of the coverage is found on the way, once, and its index goes with it. Chunks are deleted only up to
+the length that was frozen, and only after the object was read back with the same CRC.
 """
 
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 import structlog
 
+from application.jobs.log_indexes import LogIndexes
 from domain.errors import PerdureError
 from domain.object_keys import trace_key
 from loops.coverage import coverage_of
@@ -45,6 +47,7 @@ class Archiver:
         self._is_busy = is_busy
         self._database = database
         self._store = store
+        self._indexes = LogIndexes(database, store)
         self._notifications = notifications
 
     async def run(self) -> None:
@@ -104,13 +107,14 @@ class Archiver:
         if crc != row.crc:
             log.error("a stored log reads back differently; it stays in the database", job=row.job_id)
             return False
+        await self._indexes.put(row, partial(self._chunks, row))
         return True
 
-    async def _chunks(self, row: EndedTrace) -> AsyncIterator[bytes]:
-        start = 0
-        while start < row.size:
+    async def _chunks(self, row: EndedTrace, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        end = row.size if end is None else end
+        while start < end:
             async with self._database.read() as connection:
-                part = await traces.read(connection, row.job_id, row.generation, start, min(PART, row.size - start))
+                part = await traces.read(connection, row.job_id, row.generation, start, min(PART, end - start))
             if not part:
                 return
             start += len(part)

@@ -4,14 +4,16 @@ import re
 from typing import Final, NoReturn
 
 from fastapi import Request, Response
-from starlette.background import BackgroundTask
+from starlette.background import BackgroundTasks
 
 from api.runner.body import limited_body
 from api.runner.job_access import job_token
 from api.runner.trace_interval import TRACE_INTERVAL, trace_interval
 from api.runner.trace_writer import Chunk
 from api.services import Services
+from api.v4.jobs.log import note_growth
 from application.jobs.job_access import claims_for, held
+from application.jobs.log_indexes import GROWN
 from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.pipelines.status import Status
@@ -44,14 +46,17 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
         "Range": f"0-{start + len(content)}",
         TRACE_INTERVAL: str(trace_interval(services, row)),
     }
-    return Response(b"0", 202, headers, media_type="text/plain", background=_news(services, row))
+    return Response(b"0", 202, headers, media_type="text/plain", background=_afterwards(services, row, len(content)))
 
 
-def _news(services: Services, row: HeldJob) -> BackgroundTask | None:
-    """Readers hear of a chunk when its runner has the response."""
-    if not traces.is_watched(row):
-        return None
-    return BackgroundTask(services.notifications.show, trace_topic(row.id))
+def _afterwards(services: Services, row: HeldJob, size: int) -> BackgroundTasks:
+    """When its runner has the response, readers hear of a chunk, and a log that has grown much is read."""
+    tasks = BackgroundTasks()
+    if traces.is_watched(row):
+        tasks.add_task(services.notifications.show, trace_topic(row.id))
+    if row.size // GROWN != (row.size + size) // GROWN:
+        tasks.add_task(note_growth, services, row.id)
+    return tasks
 
 
 def _start(content_range: str) -> int:

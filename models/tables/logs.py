@@ -36,3 +36,18 @@ class TraceChunk(SQLModel, table=True):
     generation: int = Field(primary_key=True)
     start: int = Field(primary_key=True, sa_type=BIG)
     content: bytes = Field(sa_type=LargeBinary)
+
+
+class TraceIndex(SQLModel, table=True):
+    """A part of the index of a log (`domain.logs.packing`), for its bytes `start` up to, without, `stop`.
+
+    It goes with the chunks; the store has the whole index then. Parts follow each other from byte 0.
+    """
+
+    __tablename__ = "trace_index"
+
+    job_id: int = reference("job.id", primary_key=True)
+    generation: int = Field(primary_key=True)
+    start: int = Field(primary_key=True, sa_type=BIG)
+    stop: int = number()
+    content: bytes = Field(sa_type=LargeBinary)

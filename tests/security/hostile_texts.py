@@ -11,7 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from api.pages.jobs.log_lines import State, render_piece
+from api.pages.jobs.archive_folders import folder_of, trail_of
+from api.pages.jobs.file_text import visible as visible_in_archive
+from api.pages.jobs.log_lines import heading_of, lines_in
+from api.pages.jobs.log_search import finder, hits_in
+from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
 from domain.config.form import input_fields
@@ -21,11 +25,19 @@ from domain.config.reading.durations import parse_duration
 from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
+from domain.diffs.patch import read_patch
+from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
+from domain.logs.failure import failure_in
+from domain.logs.index import BEGIN, extended
+from domain.logs.packing import packed, unpacked
+from domain.logs.sections import sections_of
+from domain.logs.styles import PLAIN
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
 from domain.pipelines.coverage import CoverageSearch
+from domain.pipelines.job_phases import script_times
 from domain.pipelines.skipping import is_skipped
 from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
@@ -39,8 +51,10 @@ from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.variables import expand as expand_for_runner
 from git.names import checked_ref
+from git.output import Completed
 from git.reading.commit import parse_commit
 from git.reading.diffs import hunks_of
+from git.reading.line_counts import read_counts
 from git.reading.trailers import trailers_of
 from git.transport.pkt_line import packet
 from git.transport.push import reported, with_message
@@ -53,7 +67,7 @@ from steps.service.errors import shortened
 from steps.ways.docker_frames import Frames
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
-from storage.zip_directory import ENTRY, Extent, locate, read_entries
+from storage.zip_directory import ENTRY, Entry, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
 from tests.security.hostile_rows import Hostile, repeated
@@ -285,10 +299,29 @@ def _value(size: int) -> str:
     return "a" * size + "b"
 
 
+LOG_PIECES: Final = (
+    b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"section_end:1:a\r", b"<", b"\xff", b"\x1b[38;5;1", b"\n",
+    b"error: \n", b"rror", b"\n2026-01-01T00:00:00.000000Z 00O+", b"https://x.y/", b"\x1b]8;;https://x.y/\x07",
+)  # fmt: skip
+LOG_READERS: Final[dict[str, Callable[[bytes], object]]] = {
+    "indexed": lambda data: _indexed(data),
+    "drawn": lambda data: list(lines_in(data, PLAIN)),
+    "searched": lambda data: hits_in(data, 1, finder("1", is_pattern=False, is_exact=False), len(data)),
+}
+
+
+def _indexed(data: bytes) -> object:
+    index = BEGIN.followed_by(extended(BEGIN.after, data, is_last=True))
+    sections = sections_of(index.marks)
+    failure = failure_in(index, sections, index.after.lines)
+    return failure, [heading_of(one.heading) for one in sections], unpacked(packed(index))
+
+
 LOGS: Final = {
     **{
-        f"log: {piece!r}": Hostile(lambda data: render_piece(data, State(), whole=True), repeated(piece, b""))
-        for piece in (b"\x1b[31m", b"a\r", b"section_start:1:a\r\x1b[0K", b"<", b"\xff", b"\x1b[38;5;1", b"\n")
+        f"log, {name}: {piece!r}": Hostile(read, repeated(piece, b""))
+        for name, read in LOG_READERS.items()
+        for piece in LOG_PIECES
     },
     **{
         f"masking: {piece!r}": Hostile(lambda data: _masked(data, LONG, b"x"), repeated(piece, b""))
@@ -430,6 +463,16 @@ ARCHIVES: Final = {
     "archive: ends without an archive": Hostile(
         lambda tail: locate(tail, len(tail)), lambda size: b"PK\x05\x06" * size
     ),
+    "archive: a folder of many": Hostile(
+        lambda found: folder_of(found, ""),
+        lambda size: [Entry(f"{number}/b", 1, 1, 0, 0, 0, is_folder=False) for number in range(size)],
+        is_bounded=True,
+    ),
+    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
+    "archive: a text of signs that hide": Hostile(visible_in_archive, repeated("\u202e", "")),
+    "log: beginnings of sections of the script": Hostile(
+        script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
+    ),
 }
 
 
@@ -448,6 +491,18 @@ FORM: Final = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"
 GIT_AND_HTTP: Final = {
     "diff: hunks": Hostile(hunks_of, lambda size: b"diff --git a b\n" + b"@@ -1 +1 @@\n-a\n+b\n" * size),
     "diff: no hunk": Hostile(hunks_of, lambda size: b"\n@@" * size),
+    "patch: hunks": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" * size),
+    "patch: one hunk": Hostile(read_patch, lambda size: "@@ -1,9999999999 +1,9999999999 @@\n" + "+\n-\n \n" * size),
+    "patch: many ends": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" + "\\ No newline\n" * size),
+    "patch: a long hunk and many ends": Hostile(
+        read_patch, lambda size: f"@@ -0,0 +1,{size} @@\n" + "+\n" * size + "\\ No newline\n" * size
+    ),
+    "patch: heads": Hostile(read_patch, lambda size: "@@ -1,9 +1,9 @@ " * size),
+    "line counts": Hostile(read_counts, lambda size: Completed(0, b"1\t1\ta\0" * size, "")),
+    "line counts: renamed": Hostile(read_counts, lambda size: Completed(0, b"1\t1\t\0a\0b\0" * size, "")),
+    "text: controls": Hostile(visible, lambda size: "\u202e\r\x00" * size),
+    "text: deceiving": Hostile(deceives, lambda size: "\u202d" * size),
+    "system note: items": Hostile(system_note, lambda size: "added\n\n<ul>" + "<li>a" * size),
     "commit: parents": Hostile(parse_commit, lambda size: _commit("").replace(SHA.encode(), b"5 " * size, 1)),
     "commit: lines": Hostile(parse_commit, lambda size: _commit("\n" * size + "a")),
     "push: refs of the answer": Hostile(

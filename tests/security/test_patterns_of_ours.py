@@ -18,7 +18,6 @@ QUICK: Final = 0.0005
 """Seconds for so many that need no closer look."""
 METHODS: Final = frozenset({"match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
 BOUNDED: Final[dict[str, str]] = {
-    "api.pages.jobs.log_lines._MARKER": "looked for only where the end of one follows",
     "auth.keys._PEM": "the operator's own keys",
     "cli.doctor:183": "the version of git on this machine",
     "git.reading.history._STAT": "figures that git has written",

@@ -1,88 +1,102 @@
-"""A piece of a log as HTML lines. Pure; what must be known for the next piece is in a small text, the state.
+"""Lines of a log as HTML, each for itself. Pure.
 
+A line's `\\r` is obeyed: what was overwritten is not shown. Marks of sections and stamps are taken out.
 Source: docs/reference/runner-protocol.md, "Log text".
 """
 
+import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Self
+from datetime import datetime
+from typing import Final
 
-from api.pages.jobs.ansi import PLAIN, Style, rendered
-from domain.decimal_number import decimal_number
+from api.pages.jobs.ansi import rendered
+from domain.logs.error_lines import MAX_LINE, is_error
+from domain.logs.lines import HEAD, LONG, STAMP, STAMP_LENGTH, TAIL, counted, joined
+from domain.logs.sections import MARK
+from domain.logs.styles import PLAIN, Style, style_after
 
-_STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE]"
-_CONTINUED: Final = re.compile(rf"\n{_STAMP}\+")
-"""A line that goes on: the runner wrote it in two pieces."""
-_STAMPED: Final = re.compile(rf"^{_STAMP}[ +]")
-_MARKER: Final = re.compile(r"(?:\x1b\[0K)?section_(start|end):\d+:[^\r\n]*?\r(?:\x1b\[0K)?")
-_MAX_STATE: Final = 200
-_LINE_DIGITS: Final = 11
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Where a piece begins: number of its first line (0: not known) and the style that is in force."""
-
-    line: int = 1
-    style: Style = PLAIN
-
-    def __str__(self) -> str:
-        """As text for an address: `12.f1.bold`."""
-        return ".".join((str(self.line), *self.style.classes))
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read such a text, whoever wrote it; what makes no sense is left out."""
-        number, *names = text[:_MAX_STATE].split(".")
-        line = decimal_number(number, _LINE_DIGITS) or 0
-        return cls(line, Style.from_classes(names))
+_STAMPED: Final = re.compile(rb"\A(" + STAMP + rb")[ +]")
+_ENDS: Final = re.compile(rb"\n(?!" + STAMP + rb"\+)")
+_TIME_LENGTH: Final = len("2026-01-02T03:04:05.123456Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Whole lines as HTML; `tail` is the unfinished one after them, from byte `consumed` of the piece on."""
+class Line:
+    """`time` is when it was printed, in milliseconds since 1970, if its runner says so."""
 
     html: str
-    tail: str
-    consumed: int
-    state: State
+    time: int | None = None
+    is_heading: bool = False
+    is_error: bool = False
 
 
-def render_piece(data: bytes, state: State, *, whole: bool) -> Piece:
-    """Render a piece that begins at a line. `whole` says that a last line without its end is a line all the same."""
-    cut = len(data) if whole else data.rfind(b"\n") + 1
-    html, after = _lines(data[:cut], state)
-    tail, _ = _lines(data[cut:], after)
-    return Piece(html, tail, cut, after)
+def lines_in(data: bytes, style: Style, skipped: int = 0, end: bytes | None = None) -> Iterator[Line]:
+    """The lines that begin in `data`, without the first `skipped` ones.
+
+    Where the last of them is so long that not all of it was read, `end` is what it ends with; `data` has
+    `STAMP_LENGTH` bytes more of it than count then.
+    """
+    if end is not None and (newline := data.rfind(b"\n", max(0, len(data) - STAMP_LENGTH))) >= 0:
+        data = data[:newline]  # it ends no line: what comes behind it is cut
+    lines = _split(data)
+    if not lines[-1] and end is None:
+        lines.pop()
+    for before in [b"\n".join(lines[:skipped])] if len(data) <= LONG else lines[:skipped]:
+        for part in counted(before):
+            style = style_after(joined(part), style)
+    last = len(lines) - 1
+    for number in range(skipped, len(lines)):
+        line, style = rendered_line(lines[number], style, end if number == last else None)
+        yield line
 
 
-def _lines(data: bytes, state: State) -> tuple[str, State]:
-    if not data:
-        return "", state
-    text = _CONTINUED.sub("", data.decode("utf-8", "replace"))
-    lines: list[str] = []
-    number, style = state.line, state.style
-    for line in text.removesuffix("\n").split("\n"):
-        content, style, is_heading = _line(_STAMPED.sub("", line), style)
-        if content is None:
-            continue
-        anchor = f' id="L{number}"' if number else ""
-        kind = "line heading" if is_heading else "line"
-        lines.append(f'<div class="{kind}"{anchor}>{content}</div>')
-        number += bool(number)
-    return "".join(lines), State(number, style)
+def rendered_line(line: bytes, style: Style, end: bytes | None = None) -> tuple[Line, Style]:
+    """One line, and the style behind it."""
+    begin, tail = counted(line) if end is None else (line[:HEAD], end.removesuffix(b"\n")[-TAIL:])
+    begin, time = _unstamped(joined(begin))
+    is_heading = any(found[1] == b"start" for found in MARK.finditer(begin))
+    said, style = _folded(begin, style)
+    shown, style = rendered(said, style)
+    error = is_error(begin[: 4 * MAX_LINE])
+    if tail:
+        last, style = _folded(joined(tail), style)
+        rest, style = rendered(last, style)
+        shown = rest if b"\r" in tail.rstrip(b"\r") else f'{shown}<span class="cut"></span>{rest}'
+    return Line(shown, time, is_heading, error), style
 
 
-def _line(text: str, style: Style) -> tuple[str | None, Style, bool]:
-    """One line: HTML (None when it held nothing but the end of a section), style after it, whether it is a heading."""
-    # No marker is looked for where its end cannot come: each beginning would be followed to the end of the line.
-    marked, end, rest = text.rpartition("\r")
-    kinds = [found[1] for found in _MARKER.finditer(marked + end)]
-    text = _MARKER.sub("", marked + end) + rest
-    *overwritten, last = text.rstrip("\r").split("\r")
-    for part in overwritten:
-        _, style = rendered(part, style)
-    html, style = rendered(last, style)
-    if kinds and not html:
-        return None, style, False
-    return html, style, "start" in kinds
+def _split(data: bytes) -> list[bytes]:
+    """Lines without the newlines that end them; pieces of a line stay together."""
+    return _ENDS.split(data) if b"O+" in data or b"E+" in data else data.split(b"\n")
+
+
+def heading_of(text: str) -> str:
+    """What a section is called, as HTML; `text` is what follows its mark."""
+    said, style = _folded(text.encode("utf-8", "replace"), PLAIN)
+    return rendered(said, style)[0]
+
+
+def name_of(text: str) -> str:
+    """A section's name for people who see no heading: `step_script` is `step script`."""
+    return html.escape(text.replace("_", " "))
+
+
+def _unstamped(line: bytes) -> tuple[bytes, int | None]:
+    found = _STAMPED.match(line)
+    return (line, None) if found is None else (line[found.end() :], _milliseconds(found[1][:_TIME_LENGTH].decode()))
+
+
+def _milliseconds(stamp: str) -> int | None:
+    try:
+        return round(datetime.fromisoformat(stamp).timestamp() * 1_000)
+    except ValueError:
+        return None  # the 31st of February
+
+
+def _folded(line: bytes, style: Style) -> tuple[str, Style]:
+    """What is left to see of a line, and the style before it."""
+    text = MARK.sub(b"", line).rstrip(b"\r")
+    overwritten, _, last = text.rpartition(b"\r")
+    return last.decode("utf-8", "replace"), style_after(overwritten, style)

@@ -8,10 +8,12 @@ docs/reference/reliability.md, "Masked values").
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 from api.services import Services
 from api.v4.jobs.log_reads import PART, Part
 from application.pipelines.ci_variables import opened
+from domain.logs.index import Part as Index
 from domain.masking import MaskedRange, Secrets, forms
 from domain.object_keys import trace_key
 from models.repositories.logs import traces
@@ -73,13 +75,13 @@ async def read_log(services: Services, log: Log, start: int = 0, end: int | None
     if start >= end:
         return
     masked = MaskedRange(log.secrets, start, end, log.size, grows=not log.frozen)
-    async with aclosing(_stored_bytes(services, log, masked.begin, masked.stop)) as parts:
+    async with aclosing(stored_bytes(services, log, masked.begin, masked.stop)) as parts:
         async for part in parts:
             if shown := masked.feed(part):
                 yield shown
 
 
-async def _stored_bytes(services: Services, log: Log, start: int, end: int) -> AsyncGenerator[bytes, None]:
+async def stored_bytes(services: Services, log: Log, start: int, end: int) -> AsyncGenerator[bytes, None]:
     """The bytes as the runner sent them."""
     position = start
     while position < end and not log.copied:
@@ -95,3 +97,16 @@ async def _stored_bytes(services: Services, log: Log, start: int, end: int) -> A
     if position < end:
         async for part in services.store.read(trace_key(log.project_id, log.job_id, log.generation), position, end):
             yield part
+
+
+async def index_of(services: Services, log: Log) -> Index:
+    """Its index, as far as it can be made now."""
+    return await services.log_indexes.of(log, partial(stored_bytes, services, log))
+
+
+async def note_growth(services: Services, job_id: int) -> None:
+    """Read what a growing log has got, though nobody looks at it: whoever opens it then need not wait."""
+    head = await services.log_reads.head(job_id)
+    log = Log(0, job_id, head.generation, head.size, head.frozen, head.copied, Secrets())
+    if not log.copied:
+        await index_of(services, log)

@@ -22,7 +22,7 @@ from models.repositories.projects import secure_files
 from models.repositories.queue import leases
 from models.schema import METADATA
 from models.tables.artifacts import Artifact
-from models.tables.logs import Trace, TraceChunk
+from models.tables.logs import Trace, TraceChunk, TraceIndex
 from models.tables.pipelines import Job, Pipeline
 from models.tables.queue import Lease, LeaseClock
 from models.tables.schedules import PipelineSchedule
@@ -46,6 +46,7 @@ pipeline = table_of(Pipeline)
 schedule = table_of(PipelineSchedule)
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
+index = table_of(TraceIndex)
 
 
 async def settle(connection: AsyncConnection, pod_number: int, missing: Collection[str], now: datetime) -> None:
@@ -136,7 +137,8 @@ async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None
     statement = select(trace.c.job_id, trace.c.generation, job.c.project_id).join(job, job.c.id == trace.c.job_id)
     for job_id, generation, project_id in (await connection.execute(statement.where(trace.c.job_id.in_(ids)))).all():
         if trace_key(project_id, job_id, generation) in keys:
-            await connection.execute(delete(chunk).where(chunk.c.job_id == job_id))
+            for table in (chunk, index):
+                await connection.execute(delete(table).where(table.c.job_id == job_id))
             await connection.execute(delete(trace).where(trace.c.job_id == job_id))
             await connection.execute(update(job).where(job.c.id == job_id).values(log_incomplete=True))
 

@@ -16,11 +16,12 @@ from models.columns import padded, table_of
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue.held_jobs import TICKS, HeldJob
 from models.rows.logs import TraceRow
-from models.tables.logs import Trace, TraceChunk
+from models.tables.logs import Trace, TraceChunk, TraceIndex
 from models.typed_rows import all_of
 
 trace = table_of(Trace)
 chunk = table_of(TraceChunk)
+index = table_of(TraceIndex)
 
 WATCHED_TICKS: Final = 2
 """A log counts as watched for so many ticks after a look at it; readers look every few seconds."""
@@ -192,7 +193,10 @@ async def copied(connection: AsyncConnection, job_id: int, generation: int, size
 
 
 async def drop(connection: AsyncConnection, job_ids: Sequence[int], most: int) -> bool:
-    """Delete at most `most` chunks of copied logs; true when none is left, and the logs are `stored`."""
+    """Delete at most `most` chunks of copied logs; true when none is left, and the logs are `stored`.
+
+    What the database has of their indexes goes with the last chunk.
+    """
     key = tuple_(chunk.c.job_id, chunk.c.generation, chunk.c.start)
     some = (
         select(chunk.c.job_id, chunk.c.generation, chunk.c.start)
@@ -203,5 +207,7 @@ async def drop(connection: AsyncConnection, job_ids: Sequence[int], most: int) -
     deleted = await connection.execute(delete(chunk).where(key.in_(some)))
     if deleted.rowcount == most:
         return False
+    is_copied = select(trace.c.job_id).where(trace.c.job_id.in_(job_ids), trace.c.copied)
+    await connection.execute(delete(index).where(index.c.job_id.in_(is_copied)))
     await connection.execute(update(trace).where(trace.c.job_id.in_(job_ids), trace.c.copied).values(stored=True))
     return True

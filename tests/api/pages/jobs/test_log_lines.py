@@ -1,75 +1,107 @@
-"""Pieces of logs as lines."""
-
-import re
+"""Lines of logs as HTML."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.pages.jobs.ansi import PLAIN, Style
-from api.pages.jobs.log_lines import State, render_piece
+from api.pages.jobs import log_lines
+from api.pages.jobs.log_lines import Line, heading_of, lines_in
+from domain.logs import index, lines
+from domain.logs.index import BEGIN, extended
+from domain.logs.styles import PLAIN
+from tests.domain.logs.test_index import LOGS
 
 STAMP = b"2026-01-02T03:04:05.123456Z 01O"
 
 
-def lines(data: bytes, *, whole: bool = True) -> list[str]:
-    html = render_piece(data, State(), whole=whole).html
-    return re.findall(r'<div class="line[^"]*" id="L\d+">(.*?)</div>', html)
+def shown(data: bytes) -> list[str]:
+    return [line.html for line in lines_in(data, PLAIN)]
 
 
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
+        (b"", []),
         (b"a\nb\n", ["a", "b"]),
         (b"a\r\nb\r\n", ["a", "b"]),
         (b"10%\r50%\r100%\n", ["100%"]),
+        (b"10%\r50%\r100%\r\n", ["100%"]),
         (b"\x1b[31m10%\r100%\n", ['<span class="f1">100%</span>']),
         (b"a\n\nb", ["a", "", "b"]),
         (b"\xff\n", ["\ufffd"]),
         (b"<b>\n", ["&lt;b&gt;"]),
         (STAMP + b" a\n" + STAMP + b" b\n", ["a", "b"]),
         (STAMP + b" half\n" + STAMP + b"+ and half\n", ["half and half"]),
-        (b"\x1b[0Ksection_start:1:build\r\x1b[0KBuild it\nx\n\x1b[0Ksection_end:2:build\r\x1b[0K\n", ["Build it", "x"]),
+        (
+            b"\x1b[0Ksection_start:1:build\r\x1b[0KBuild it\nx\n\x1b[0Ksection_end:2:build\r\x1b[0K\n",
+            ["Build it", "x", ""],
+        ),
         (b"\x1b[0Ksection_end:2:a\r\x1b[0K\x1b[0Ksection_start:2:b[collapsed=true]\r\x1b[0KNext\n", ["Next"]),
     ],
 )
 def test_lines(data: bytes, expected: list[str]) -> None:
-    assert lines(data) == expected
+    assert shown(data) == expected
 
 
-def test_the_begin_of_a_section_is_a_heading() -> None:
-    piece = render_piece(b"section_start:1:x\r\x1b[0K<i>Go\n", State(), whole=True)
-    assert piece.html == '<div class="line heading" id="L1">&lt;i&gt;Go</div>'
+def test_a_line_says_what_it_is() -> None:
+    data = (
+        STAMP
+        + b" section_start:1:x\r\x1b[0K<i>Go\n"
+        + STAMP
+        + b" x.c:1: error: no\n2026-02-31T03:04:05.123456Z 01O x\n"
+    )
+    assert list(lines_in(data, PLAIN)) == [
+        Line("&lt;i&gt;Go", 1767323045123, is_heading=True),
+        Line("x.c:1: error: no", 1767323045123, is_error=True),
+        Line("x"),
+    ]
 
 
-def test_an_unfinished_line_is_the_tail_and_comes_again() -> None:
-    first = render_piece(b"one\n\x1b[31mtwo", State(), whole=False)
-    assert first.consumed == 4
-    assert "two" not in first.html
-    assert '<span class="f1">two</span>' in first.tail
-    second = render_piece(b"\x1b[31mtwo and more\n", first.state, whole=False)
-    assert second.html == '<div class="line" id="L2"><span class="f1">two and more</span></div>'
-    assert second.tail == ""
+def test_of_a_long_line_its_ends_are_shown() -> None:
+    line = b"\x1b[31mbegin " + b"x" * 100_000 + b" end"
+    (found,) = lines_in(line + b"\n", PLAIN)
+    assert found.html.startswith('<span class="f1">begin xxx')
+    assert '</span><span class="cut"></span><span class="f1">xxx' in found.html
+    assert found.html.endswith("x end</span>")
+    assert len(found.html) < lines.LONG + 200
+    assert list(lines_in(line[:50_000], PLAIN, 0, line[-40_000:] + b"\n")) == [found]
+    (progress,) = lines_in(b"x\r" * 100_000 + b"done\n", PLAIN)
+    assert progress.html == "done"
 
 
-def test_a_state_survives_its_way_through_an_address() -> None:
-    state = State(12, Style("f1", "b4", frozenset({"bold"})))
-    assert State.parse(str(state)) == state
+def test_a_heading_is_escaped() -> None:
+    assert heading_of("\x1b[0K\x1b[36;1m<b>\x1b[0;m") == '<span class="f6 bold">&lt;b&gt;</span>'
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1e9", "²", "9" * 40, '0."><script>', "." * 5000])
-def test_a_wrong_state_does_no_harm(text: str) -> None:
-    assert State.parse(text) == State(0, PLAIN)
+def test_whatever_a_line_holds_it_has_no_tags_of_its_own() -> None:
+    html = "".join(shown(b'<script>\x1b[31;38;2;1;2;3m"\'><img>\n\x1b]8;;https://x/"onclick=a\x07<x>\n'))
+    assert "<script" not in html
+    assert '"onclick' not in html
 
 
-@given(
-    st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\x1b[31m", b"\x1b[0m", b"\xc3\xa4", b"<"]), max_size=30), st.data()
-)
-def test_a_log_looks_the_same_in_pieces(parts: list[bytes], data: st.DataObject) -> None:
-    log = b"".join(parts)
-    cut = data.draw(st.integers(0, len(log)))
-    once = render_piece(log, State(), whole=True)
-    first = render_piece(log[:cut], State(), whole=False)
-    second = render_piece(log[first.consumed :], first.state, whole=True)
-    assert first.html + second.html == once.html
-    assert second.state == once.state
+def _in_blocks(log: bytes) -> list[Line]:
+    """As `log_windows` draws it: each block alone, of too long lines only what counts."""
+    found = BEGIN.followed_by(extended(BEGIN.after, log, is_last=True))
+    points = found.checkpoints
+    drawn: list[Line] = []
+    for number, begin in enumerate(points):
+        end = points[number + 1].offset if number + 1 < len(points) else len(log)
+        if end - begin.offset <= index.BLOCK + lines.LONG:
+            drawn += lines_in(log[begin.offset : end], begin.style)
+        else:
+            data = log[begin.offset : begin.offset + index.BLOCK + lines.HEAD + lines.STAMP_LENGTH]
+            drawn += lines_in(data, begin.style, 0, log[end - lines.TAIL - 1 : end])
+    return drawn
+
+
+@given(LOGS, st.integers(0, 5))
+@settings(max_examples=500, deadline=None)
+def test_windows_joined_are_the_whole_log(log: bytes, skipped: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(index, "BLOCK", 100)
+        for module in (index, lines, log_lines):
+            for name, value in (("HEAD", 80), ("TAIL", 90), ("LONG", 170)):
+                patched.setattr(module, name, value)
+        whole = list(lines_in(log, PLAIN))
+        assert _in_blocks(log) == whole
+        assert list(lines_in(log, PLAIN, skipped)) == whole[skipped:]

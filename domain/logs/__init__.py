@@ -1,0 +1,1 @@
+"""What the log of a job says besides its text: lines, sections, colours, errors. Pure functions of its bytes."""

@@ -1,0 +1,1 @@
+"""Tests of what is read in the bytes of a log."""
