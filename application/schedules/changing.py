@@ -100,7 +100,7 @@ async def _write(
 
 
 async def _show(services: Services, found: ScheduleAccess) -> None:
-    """Wake whoever watches the schedule or the list that it is in."""
+    """Let whoever watches the schedule, or the list that it is in, look."""
     await services.notifications.show(schedule_topic(found.row.id), project_topic(found.project.row.id))
 
 
