@@ -91,11 +91,30 @@ def told_by(call: ast.Call) -> list[ast.expr]:
     return call.args if called(call) == "show" else call.args[:1]
 
 
+def tellers(modules: dict[str, ast.Module]) -> set[str]:
+    """Names of functions that tell what they are given."""
+    found: set[str] = set()
+    for tree in modules.values():
+        for function in functions_of(tree):
+            given = function.args
+            names = {one.arg for one in [*given.args, *given.kwonlyargs, *filter(None, [given.vararg])]}
+            for node in ast.walk(function):
+                if called(node) in TELLS and isinstance(node, ast.Call):
+                    topics_told = bound(function, set().union(*map(names_in, told_by(node))))
+                    if topics_told & (names - {"self", "services"}):
+                        found.add(function.name)
+    return found - TELLS
+
+
 def told(modules: dict[str, ast.Module]) -> set[str]:
     """Names of topics that are told somewhere, and of functions that make lists of topics to tell."""
     found: set[str] = set()
     bodies: dict[str, set[str]] = {}
+    given_on = tellers(modules)
     for tree in modules.values():
+        for node in ast.walk(tree):
+            if called(node) in given_on and isinstance(node, ast.Call):
+                found |= set().union(*map(names_in, node.args), *(names_in(given.value) for given in node.keywords))
         for function in functions_of(tree):
             bodies[function.name] = bodies.get(function.name, set()) | names_in(function)
             for node in ast.walk(function):
@@ -196,6 +215,7 @@ def test_a_text_as_a_topic_is_found(code: str) -> None:
         ("def all_of(row):\n return [a_topic(row)]\ndef f():\n for t in all_of(1): notifications.notify(t, 9)", True),
         ("def f():\n return BackgroundTask(notifications.notify, a_topic(1), count=9)", True),
         ("def f():\n notifications.show(OUTBOX, a_topic(1))", True),
+        ("def g(*topics):\n for t in topics: notifications.notify(t, 9)\ndef f(): g(OUTBOX, a_topic(1))", True),
         ("def f():\n waiter = notifications.subscribe(a_topic(1))", False),
         ("def f():\n return event_stream(a, b, c, d, a_topic(1))", False),
     ],
