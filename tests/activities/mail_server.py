@@ -83,14 +83,19 @@ class MailServer:
             self.taken.append(Taken(envelope.mail_from or "", [*envelope.rcpt_tos], content))
             self.over_tls.append(session.ssl is not None)
         if said in {DIES, DIES_AFTER}:
-            assert server.transport is not None
-            server.transport.abort()
+            _cut(server)
         return said
 
     def sign_in(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
         """Somebody shows a password: only `secret` is right."""
         self.signed_in.append((data.login.decode(), data.password.decode()))
         return AuthResult(success=data.password == b"secret", handled=False)
+
+
+def _cut(connection: SMTP) -> None:
+    """End a connection without a word."""
+    if isinstance(connection.transport, asyncio.Transport):
+        connection.transport.abort()
 
 
 def _next(said: list[str]) -> str:
@@ -121,6 +126,5 @@ async def mail_server(
     finally:
         listening.close()
         for one in made:
-            if one.transport is not None:
-                one.transport.abort()
+            _cut(one)
         await listening.wait_closed()

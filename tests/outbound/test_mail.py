@@ -108,7 +108,7 @@ async def test_nothing_goes_in_clear_where_tls_was_asked_for() -> None:
         ({"url": "smtp://mail", "user": "ada"}, "as it is"),
     ],
 )
-def test_settings_that_cannot_be_right(values: dict[str, str], said: str) -> None:
+def test_settings_that_cannot_be_right(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         SmtpSettings(**{"sender": "a@b.example", **values})
 
