@@ -115,7 +115,6 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/groups/{group}/milestones": {"milestone_id": "{group_milestone}"},
     "/api/v4/templates": {"key": "Auto-DevOps"},
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
-    "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
     "/{path}/-/environments": {"folder": "review"},
     "/{path}/-/environments/{environment_id}/delete": {"environment_id": "{stopped_id}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
