@@ -5,6 +5,7 @@ sizes are bytes.
 """
 
 import os
+from email.utils import parseaddr
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -14,6 +15,8 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 _USUAL_PORTS = {"http": 80, "https": 443}
+SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+"""How e-mails may be handed over, and the usual port of each way."""
 
 
 class _FromEnvironment(BaseSettings):
@@ -94,7 +97,7 @@ class TimeLimits(_FromEnvironment):
     outbox_not_found: float = 60.0
     """How long an outcome is offered again to a workflow that does not know its activity, before it is reconciled."""
     hook_timeout: float = 10.0
-    """How long a webhook's receiver, or a forge that is told a status, may take to answer."""
+    """How long the receiver of a webhook, a chat or a forge that is told a status may take to answer."""
     hook_retry_first: float = 5.0
     """After the first failed attempt to deliver the second comes so much later; each further pause is twice as long."""
     hook_retry_longest: float = 3600.0
@@ -337,6 +340,53 @@ class OidcSettings(_FromEnvironment):
         return self
 
 
+class SmtpSettings(_FromEnvironment):
+    """The mail server that takes our e-mails; without a `url` nobody gets any, and none is kept for later."""
+
+    model_config = SettingsConfigDict(env_prefix="PERDURE_SMTP_", frozen=True)
+
+    url: str = ""
+    """`smtp://host:25` (plain), `smtp+starttls://host:587` (TLS after the greeting, or nothing is sent) or
+    `smtps://host:465` (TLS from the start). The port may be left out."""
+    sender: str = ""
+    """From whom e-mails are: an address, or a name and an address, as `Perdure <ci@example.com>`."""
+    user: str = ""
+    """Name to sign in with; empty: we do not sign in."""
+    password: str = Field(default="", repr=False)
+    """Its password. It is only told over TLS, or on this machine."""
+    tls_ca: Path | None = None
+    """PEM file of the certificates that the server's may be signed by; empty for those of the system."""
+    timeout: float = Field(default=30.0, gt=0)
+    """How long handing over one e-mail may take."""
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if not self.url:
+            return self
+        parts = urlsplit(self.url)
+        if parts.scheme not in SMTP_PORTS or not parts.hostname or parts.username or parts.path.strip("/"):
+            raise ValueError(
+                "PERDURE_SMTP_URL must be smtp://host:port, smtp+starttls://host:port or smtps://host:port; "
+                "PERDURE_SMTP_USER and PERDURE_SMTP_PASSWORD are given apart."
+            )
+        if not self.address:
+            raise ValueError("PERDURE_SMTP_SENDER must be an e-mail address, perhaps with a name before it.")
+        if self.user and parts.scheme == "smtp" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
+            raise ValueError("PERDURE_SMTP_URL is smtp:// and the password would go over the network as it is.")
+        return self
+
+    @cached_property
+    def address(self) -> str:
+        """The address alone of `sender`; empty if there is none."""
+        found = parseaddr(self.sender)[1]
+        return found if "@" in found and self.sender.isprintable() else ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether e-mails can be sent."""
+        return bool(self.url)
+
+
 class TemporalAccess(_FromEnvironment):
     """How we show a Temporal server who we are, and know that it is the right one."""
 
@@ -468,6 +518,7 @@ class Settings(_FromEnvironment):
     rates: RateLimits = Field(default_factory=RateLimits)
     front: FrontLimits = Field(default_factory=FrontLimits)
     oidc: OidcSettings = Field(default_factory=OidcSettings)
+    smtp: SmtpSettings = Field(default_factory=SmtpSettings)
     directory: DirectorySettings = Field(default_factory=DirectorySettings)
     temporal_access: TemporalAccess = Field(default_factory=TemporalAccess)
 

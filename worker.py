@@ -23,6 +23,7 @@ from temporalio.service import RPCError
 
 from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import HookActivities
+from activities.messages import MessageActivities, Ways
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.restored import begin_anew
@@ -59,11 +60,13 @@ from loops.reports import ReportLoop
 from loops.retention import RetentionLoop
 from loops.schedule_ticks import TickLoop
 from loops.schedules import ScheduleKeeper
+from loops.spreading import Spreading
 from loops.subscriptions import SubscriptionLoop
 from loops.sweeper import Sweeper
 from models.clock import system_clock
 from models.repositories.installation import installations
 from outbound.addresses import public_or_within
+from outbound.mail import Mailer
 from outbound.post import Poster, PostLimits
 from settings import Settings
 from workflows.handles import Pipelines
@@ -126,6 +129,7 @@ class Process:
             loops += [MirrorLoop(self._services).run, PullRequestLoop(self._services).run]
             loops += [self._retention().run, self._removals().run]
             loops.append(MergeLoop(self._services).run)
+            loops.append(Spreading(self._services).run)
         return loops
 
     def _guarded(self, work: Awaitable[None], stop: asyncio.Event) -> "asyncio.Task[None]":
@@ -271,7 +275,7 @@ class Process:
             hooks, reports = self._hook_activities(), self._report_activities()
             steps = StepActivities(services.database, services.store)
             worker = make_worker(client, activities, settings, groups, ticks, hooks, reports, steps)
-            teller = make_telling_worker(client, settings, hooks, reports)
+            teller = make_telling_worker(client, settings, hooks, reports, self._message_activities())
             parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
             parts.append(self._keep_prepared(client, mine.installation_id))
         services.metrics.temporal_connected.set(1)
@@ -293,6 +297,13 @@ class Process:
             services.sealer,
             services.clock,
             services.settings,
+        )
+
+    def _message_activities(self) -> MessageActivities:
+        services, smtp = self._services, self._settings.smtp
+        ways = Ways(self._poster(), Mailer(smtp) if smtp.is_given else None)
+        return MessageActivities(
+            services.database, services.notifications, ways, services.sealer, services.clock, services.settings
         )
 
     def _report_activities(self) -> ReportActivities:

@@ -17,6 +17,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import HookActivities
+from activities.messages import MessageActivities
 from activities.pipelines import PipelineActivities
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
@@ -25,6 +26,7 @@ from activities.worker_version import UNNAMED
 from settings import Settings
 from workflows.handles import telling_queue
 from workflows.hook_delivery import HookDeliveryWorkflow
+from workflows.message_delivery import MessageDeliveryWorkflow
 from workflows.pipeline import PipelineWorkflow
 from workflows.resource_group import ResourceGroupWorkflow
 from workflows.scheduled_pipeline import ScheduledPipelineWorkflow
@@ -89,13 +91,21 @@ def make_worker(
     return _worker(client, settings, settings.queue, _PLAYING, carried_out, tasks=20, cached=2_000)
 
 
-def make_telling_worker(client: Client, settings: Settings, hooks: HookActivities, reports: ReportActivities) -> Worker:
-    """A worker for what webhooks and forges are told.
+def make_telling_worker(
+    client: Client,
+    settings: Settings,
+    hooks: HookActivities,
+    reports: ReportActivities,
+    messages: MessageActivities | None = None,
+) -> Worker:
+    """A worker for what webhooks, forges, people and chats are told.
 
     It has a queue of its own: a receiver that is slow or gone, and all that waits for it, delays no pipeline.
     """
     queue = telling_queue(settings.queue)
-    return _worker(client, settings, queue, _TELLING, _telling(hooks, reports), tasks=5, cached=200)
+    carried_out = _telling(hooks, reports) + ([] if messages is None else [messages.deliver_message])
+    workflows = (*_TELLING, MessageDeliveryWorkflow)
+    return _worker(client, settings, queue, workflows, carried_out, tasks=5, cached=200)
 
 
 def _worker(

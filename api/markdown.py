@@ -8,9 +8,13 @@ MAX_LENGTH: Final = 100_000
 """Characters of one text: a second of work at most."""
 
 
-def rendered(text: str, *, gfm: bool) -> str:
-    """CommonMark, with `gfm` also tables, strikethrough and line breaks that count, as HTML."""
-    html: str = _parser(gfm=gfm).render(text)
+def rendered(text: str, *, gfm: bool, images: bool = True) -> str:
+    """CommonMark, with `gfm` also tables, strikethrough and line breaks that count, as HTML.
+
+    Without `images` they are links: a page of ours shows nothing that lies elsewhere.
+    """
+    parser = _parser(gfm=gfm)
+    html: str = (parser if images else parser.disable("image")).render(text)
     return html
 
 

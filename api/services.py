@@ -17,6 +17,7 @@ from application.jobs.log_indexes import LogIndexes
 from auth.key_ring import KeyRing
 from auth.oidc.provider import Provider
 from auth.queue_ticket import QueueTickets
+from storage.opened_archives import OpenedArchives
 
 
 @dataclass(slots=True)
@@ -44,3 +45,4 @@ class Services(QueueServices):
     holders: Holders = field(default_factory=Holders)
     drain: Drain = field(default_factory=Drain)
     followers: Followers = field(default_factory=Followers)
+    archives: OpenedArchives = field(default_factory=OpenedArchives)

@@ -54,6 +54,14 @@ class ProjectAccess:
         if self.row.archived and action in _CHANGING:
             raise Forbidden("Forbidden: the project is archived; nothing of it changes until it is unarchived.")
 
+    def may(self, action: Action) -> bool:
+        """Whether the caller may do it."""
+        try:
+            self.require(action)
+        except (Forbidden, NotFound, Unauthenticated):
+            return False
+        return True
+
     @property
     def entity(self) -> Entity:
         """The project as audit events name it."""

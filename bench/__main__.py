@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, log_viewer, logs, push, start, steps, whole, windows
+from bench import engine, latency, log_viewer, logs, pages, push, start, steps, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -28,6 +28,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "log_viewer": log_viewer.rows,
     "logs": logs.rows,
     "outage": outage.rows,
+    "pages": pages.rows,
     "pods_simulation": pods_simulation.rows,
     "push": push.rows,
     "queue": queue.rows,

@@ -44,7 +44,8 @@ class AwaitJob:
 class Operation:
     """Argument of every update and signal. `key` makes a repetition harmless; one is made up where it is missing.
 
-    `from_step` is the step of a job with `run`, by name or number, at which a new attempt of it begins.
+    `from_step` is the step of a job with `run`, by name or number, at which a new attempt of it begins. `inputs` are
+    those of the job; they wait in SQL, and are never sent.
     """
 
     key: str = ""
@@ -52,6 +53,7 @@ class Operation:
     variables: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     from_step: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def as_sent(self) -> Mapping[str, Any]:
         """The fields as they are sent: workers of an earlier version refuse fields that they do not know."""
@@ -355,6 +357,13 @@ class DeliverHook:
     """The only argument of workflow `HookDelivery` and of its activity."""
 
     delivery_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverMessage:
+    """The only argument of workflow `MessageDelivery` and of its activity."""
+
+    message_id: int
 
 
 @dataclass(frozen=True, slots=True)

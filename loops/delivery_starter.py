@@ -1,4 +1,4 @@
-"""The loop that has webhooks and forges told: it starts the workflow of each delivery and each report that is due.
+"""The loop that has others told: it starts the workflow of each delivery, each report and each message that is due.
 
 What is due is in SQL, written with what happened. A row that Temporal took is looked at again some minutes after its
 next attempt is due: a workflow that was lost with Temporal's store, or terminated, is started again.
@@ -18,6 +18,7 @@ from loops.rounds import when_told
 from models.clock import Clock
 from models.notifications import HOOKS, Notifications
 from models.repositories.hooks import commit_reports, hook_deliveries
+from models.repositories.notifications import messages
 from models.rows.hooks import DueRow
 from models.session import Database
 from settings import TimeLimits
@@ -80,7 +81,8 @@ class Telling:
     async def start_due(self) -> int:
         """Start what is due; how much that was."""
         told = await self._start(hook_deliveries, self._workflows.deliver)
-        return told + await self._start(commit_reports, self._workflows.report)
+        told += await self._start(commit_reports, self._workflows.report)
+        return told + await self._start(messages, self._workflows.send)
 
     async def _start(self, rows: DueRows, start: Start) -> int:
         now = self._clock()

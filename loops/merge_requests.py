@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import structlog
 
+from application.merge_requests import noticing
 from application.merge_requests import pipelines as owed
 from application.merge_requests.context import MergeContext, around
 from application.merge_requests.merging import merge_now, merger, unlock_abandoned
 from application.merge_requests.source_branch import remove_source_branch
 from application.merge_requests.standing import assess
+from application.merge_requests.telling import tell
 from application.merge_requests.trains import advance_all
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
@@ -126,6 +128,7 @@ class MergeLoop:
             values: dict[str, Any] = {"auto_merge": AutoMerge.NONE}
             if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
                 await trains.put_on(connection, row, row.auto_merge_user_id, row.merge_options, now)
+        await tell(self._services, row.id, row.project_id)
         return True
 
     async def _give_up(self, row: WaitingRow, here: MergeContext, why: str) -> bool:
@@ -135,5 +138,7 @@ class MergeLoop:
             if await merge_requests.move_state(connection, row.id, State.OPENED, now, **values):
                 said = of_auto_merge_given_up(why)
                 await merge_request_notes.add_system(connection, row.id, row.auto_merge_user_id, said, now)
+                await noticing.auto_merge_failed(connection, row, why, None, now)
+        await tell(self._services, row.id, row.project_id)
         log.info("an automatic merge was given up", merge_request=here.reference, why=why)
         return True

@@ -72,9 +72,24 @@ def trace_topic(job_id: int) -> str:
     return f"trace-{job_id}"
 
 
+def merge_request_topic(merge_request_id: int) -> str:
+    """What watchers of one merge request wait for."""
+    return f"merge-request-{merge_request_id}"
+
+
+def merge_requests_topic(project_id: int) -> str:
+    """What those wait for who watch all merge requests that lead into a project, or its merge trains."""
+    return f"merge-requests-{project_id}"
+
+
 def delivery_topic(delivery_id: int) -> str:
     """What those wait for who want to know how a delivery to a webhook ends."""
     return f"delivery-{delivery_id}"
+
+
+def message_topic(message_id: int) -> str:
+    """What those wait for who want to know how a message to somebody ends."""
+    return f"message-{message_id}"
 
 
 class Notifications:

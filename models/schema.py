@@ -31,6 +31,7 @@ import models.tables.mirrors
 import models.tables.moves
 import models.tables.name_claims
 import models.tables.namespaces
+import models.tables.notifications
 import models.tables.outbox
 import models.tables.pinned_steps
 import models.tables.pipelines

@@ -14,12 +14,22 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 
-from domain.messages import Answer, DeliverHook, GroupInput, Operation, PipelineFacts, PipelineInput, ReportCommit
+from domain.messages import (
+    Answer,
+    DeliverHook,
+    DeliverMessage,
+    GroupInput,
+    Operation,
+    PipelineFacts,
+    PipelineInput,
+    ReportCommit,
+)
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import Verdict
 from workflows import search_attributes
 from workflows.await_job import activity_id, workflow_id
 from workflows.hook_delivery import HookDeliveryWorkflow, delivery_workflow_id
+from workflows.message_delivery import MessageDeliveryWorkflow, message_workflow_id
 from workflows.pipeline import PipelineWorkflow
 from workflows.ports import NEWEST_NAMES
 from workflows.resource_group import ResourceGroupWorkflow, group_workflow_id
@@ -150,6 +160,18 @@ class Pipelines:
             HookDeliveryWorkflow.run,
             DeliverHook(delivery_id),
             id=delivery_workflow_id(delivery_id),
+            task_queue=telling_queue(self._queue),
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            rpc_timeout=RPC,
+        )
+
+    async def send(self, message_id: int) -> None:
+        """Have a message delivered to somebody; one whose workflow runs is on its way already."""
+        await self._client.start_workflow(
+            MessageDeliveryWorkflow.run,
+            DeliverMessage(message_id),
+            id=message_workflow_id(message_id),
             task_queue=telling_queue(self._queue),
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,

@@ -19,6 +19,7 @@ from domain.messages import (
     Chosen,
     Decision,
     DeliverHook,
+    DeliverMessage,
     Load,
     Page,
     PinSteps,
@@ -141,6 +142,15 @@ class HookPort(ABC):
     @abstractmethod
     async def deliver_hook(self, order: DeliverHook) -> str:
         """Try once; the state of the delivery when it has ended."""
+
+
+class MessagePort(ABC):
+    """What the workflow of a message to somebody needs from outside."""
+
+    @activity.defn(name="deliver_message")
+    @abstractmethod
+    async def deliver_message(self, order: DeliverMessage) -> str:
+        """Try once; the state of the message when it has ended."""
 
 
 class ReportPort(ABC):

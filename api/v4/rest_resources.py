@@ -70,7 +70,8 @@ Environments | PART | P/environments | stopping stale ones, deleting review apps
 Forks | PART | P/fork P/forks | changing or removing the relation of two projects
 Features | PART | /features | there are none to set
 Groups | PART | /groups | transfer, sharing groups with groups, archiving, restoring
-Integrations | PART | P/integrations | any but the reports of statuses to GitHub, Gitea, Forgejo and GitLab
+Integrations | PART | P/integrations | any but the reports of statuses to GitHub, Gitea, Forgejo and GitLab, Slack, \
+Mattermost and pipelines by e-mail
 Members | PART | P/members G/members | billable, pending and invited members
 License | PART | /license | there is none: 404, as without one
 Merge request approvals | PART | P/approvals P/approval_rules P/merge_requests/:iid/approvals \
@@ -78,6 +79,8 @@ P/merge_requests/:iid/approval_rules | rules that name people, groups or branche
 Merge request comments | PART | P/merge_requests/:iid/notes P/merge_requests/:iid/discussions | emoji
 Merge requests | PART | /merge_requests P/merge_requests G/merge_requests | time tracking
 Milestones | PART | P/milestones G/milestones | issues, burndown events, promoting
+Notification settings | PART | P/notification_settings G/notification_settings /notification_settings | events of \
+issues, notes and releases are kept, and nothing is told of them
 Namespaces | PART | /namespaces | whether a path is taken
 Pipelines | PART | P/pipelines P/pipeline | changing the name of a pipeline
 Protected environments | PART | P/protected_environments G/protected_environments | approvals, deploying as a reporter
@@ -137,7 +140,6 @@ Plan limits | NOT | /licenses /application/plan_limits | there are no plans
 Member roles | NOT | G/member_roles /member_roles | the five access levels
 Draft notes | NOT | P/merge_requests/:iid/draft_notes | notes are seen as soon as they are written
 Model registry | NOT | P/ml P/packages/ml_models | keep models as artifacts or elsewhere
-Notification settings | NOT | P/notification_settings G/notification_settings /notification_settings | webhooks tell
 Packages | NOT | P/packages G/packages /packages P/debian_distributions G/-/packages | \
 keep packages in a registry of your own
 Pages | NOT | P/pages /pages | pages are published elsewhere

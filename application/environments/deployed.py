@@ -31,9 +31,8 @@ OPERATIONS: Final[Mapping[Step, str]] = {
     Step.REDEPLOY: "retry_job",
     Step.ROLL_BACK: "retry_job",
     Step.RETRY: "retry_job",
-    Step.PLAY: "play_job",
 }
-"""The operation on the job that each is, as in GitLab."""
+"""The operation on the job that each is, as in GitLab; one that waits for somebody is played on its own page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ async def _graph(
     """The whole pipeline, if it explains anything."""
     if not any(row.status in _BY_GRAPH for row in rows):
         return None
-    return Graph((await loading.load(connection, pipeline_id)).pipeline, now)
+    return Graph(await loading.shown(connection, pipeline_id), now)
 
 
 async def _refused(connection: AsyncConnection, project: ProjectAccess, rows: Sequence[JobFacts]) -> Mapping[int, str]:

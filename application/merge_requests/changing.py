@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests import news
+from application.merge_requests import news, noticing
 from application.merge_requests.approvals import PUSHED, withdraw_all
 from application.merge_requests.context import Heads, MergeContext, bring_head
 from application.merge_requests.news import Cause
 from application.merge_requests.opening import make_pipeline
+from application.merge_requests.telling import tell
 from application.services import Services
 from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
 from domain.merge_requests.merge_request import AutoMerge, EventType, State, is_draft
@@ -54,7 +55,7 @@ async def change(services: Services, here: MergeContext, values: Mapping[str, An
         elif is_draft(values.get("title", row.title)):
             await trains.leave(connection, row.id, now, "it was marked as a draft")
         await news.note(services, connection, row, News.UPDATE, Cause(user_id), now)
-    await _tell(services)
+    await _tell(services, here)
 
 
 async def close(services: Services, here: MergeContext, user_id: int) -> None:
@@ -66,7 +67,7 @@ async def close(services: Services, here: MergeContext, user_id: int) -> None:
             raise NotAllowed("Method Not Allowed: only an open merge request can be closed.")
         await _stop_waiting(connection, here.row, now, "the merge request is closed", user_id)
         await news.note(services, connection, here.row, News.CLOSE, Cause(user_id), now)
-    await _tell(services)
+    await _tell(services, here)
 
 
 async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
@@ -98,7 +99,7 @@ async def reopen(services: Services, here: MergeContext, user_id: int) -> None:
         await news.note(services, connection, row, News.REOPEN, Cause(user_id), now)
     if event_id is not None:
         await make_pipeline(services, event_id)
-    await _tell(services)
+    await _tell(services, here)
 
 
 async def _stop_waiting(
@@ -106,13 +107,15 @@ async def _stop_waiting(
 ) -> None:
     if row.auto_merge:
         await merge_request_notes.add_system(connection, row.id, user_id, of_auto_merge_given_up(why), now)
+        await noticing.auto_merge_failed(connection, row, why, user_id, now)
     await merge_requests.change(connection, row.id, now, auto_merge=AutoMerge.NONE)
     await trains.leave(connection, row.id, now, why)
 
 
-async def _tell(services: Services) -> None:
+async def _tell(services: Services, here: MergeContext) -> None:
     for topic in (MERGES, OUTBOX):
         await services.notifications.notify(topic)
+    await tell(services, here.row.id, here.target.id)
 
 
 async def delete(services: Services, here: MergeContext) -> None:
@@ -126,4 +129,4 @@ async def delete(services: Services, here: MergeContext) -> None:
         await trains.forget(connection, row.id)
         await merge_request_events.forget(connection, row.id)
         await merge_requests.remove(connection, row.id)
-    await _tell(services)
+    await _tell(services, here)

@@ -14,6 +14,7 @@ from application.access import ProjectAccess, access_to, caller_from
 from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.settling import settle_merged
 from application.merge_requests.source_branch import clean_up
+from application.merge_requests.telling import tell
 from application.merge_requests.wishes import MergeOptions, require_merge
 from application.pushes.push import move_permitted
 from application.services import Services
@@ -173,6 +174,7 @@ async def move_target(
         if isinstance(error, Refused):
             raise Unmergeable(f"{CANNOT}: {row.target_branch} has moved meanwhile") from error
         raise
+    await tell(services, here.row.id, here.target.id)
     await clean_up(services, here.row.id)
 
 
@@ -208,6 +210,7 @@ async def unlock(services: Services, here: MergeContext, why: str) -> bool:
         if car is not None and car.status == CarStatus.MERGING:
             await trains.change(connection, car, now, status=CarStatus.FRESH)
     await services.notifications.notify(MERGES)
+    await tell(services, here.row.id, here.target.id)
     return True
 
 

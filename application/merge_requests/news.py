@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests import system_notes
+from application.merge_requests import noticing, system_notes
 from application.merge_requests.context import MergeContext, around
 from application.merge_requests.standing import known_so_far
 from application.services import Services
@@ -45,7 +45,7 @@ async def note(
     cause: Cause,
     now: datetime,
 ) -> None:
-    """Note news of a merge request, which was `before`: on itself, as a contribution, and for webhooks."""
+    """Note news of a merge request, which was `before`: on itself, as a contribution, for people and webhooks."""
     after = await merge_requests.get(connection, before.id)
     if after is not None:
         words = {"oldrev": cause.oldrev, "instead": cause.note}
@@ -54,7 +54,11 @@ async def note(
         target = Target(MERGE_REQUEST, before.id, before.iid, before.title)
         made = Contribution(before.project_id, cause.user_id, OF_NEWS[news], target)
         await contributions.add(connection, [made], now)
-    if after is None or not wants(await webhook_events.watched(connection, before.project_id), Event.MERGE_REQUEST):
+    if after is None:
+        return
+    watched = await webhook_events.watched(connection, before.project_id)
+    await noticing.notice(connection, before, after, news, cause.user_id, watched, now)
+    if not wants(watched, Event.MERGE_REQUEST):
         return
     here = await around(services, connection, after)
     await webhook_events.note(connection, [await happening_of(connection, here, before, news, cause)], now)

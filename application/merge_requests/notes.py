@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests.context import MergeContext
+from application.merge_requests.telling import tell
 from application.services import Services
 from domain.errors import Invalid, NotFound
 from domain.merge_requests.notes import MAX_NOTES, Kind
@@ -31,14 +32,19 @@ class NewNote:
 async def write_note(services: Services, here: MergeContext, new: NewNote) -> MergeRequestNoteRow:
     """Write a note that stands by itself; its row. Raises `Invalid` when there are too many."""
     async with services.database.write() as connection:
-        return await _write(services, connection, here, new, Kind.INDIVIDUAL, merge_request_notes.new_discussion())
+        thread = merge_request_notes.new_discussion()
+        row = await _write(services, connection, here, new, Kind.INDIVIDUAL, thread)
+    await tell(services, here.row.id, here.target.id)
+    return row
 
 
 async def begin_discussion(services: Services, here: MergeContext, new: NewNote) -> MergeRequestNoteRow:
     """Write the first note of a thread, of the lines that `position` names or of all; its row. Raises `Invalid`."""
     kind = Kind.THREAD if new.position is None else Kind.DIFF
     async with services.database.write() as connection:
-        return await _write(services, connection, here, new, kind, merge_request_notes.new_discussion())
+        row = await _write(services, connection, here, new, kind, merge_request_notes.new_discussion())
+    await tell(services, here.row.id, here.target.id)
+    return row
 
 
 async def answer(
@@ -55,7 +61,9 @@ async def answer(
         await merge_request_notes.begin_thread(connection, first)
         kind = Kind.DIFF if first.kind == Kind.DIFF else Kind.THREAD
         mine = NewNote(new.body, new.author_id, first.internal, new.created_at, first.position)
-        return await _write(services, connection, here, mine, kind, discussion)
+        row = await _write(services, connection, here, mine, kind, discussion)
+    await tell(services, here.row.id, here.target.id)
+    return row
 
 
 async def _write(
@@ -93,7 +101,9 @@ async def _write(
 async def change_body(services: Services, note: MergeRequestNoteRow, body: str) -> MergeRequestNoteRow:
     """Write another text of a note; its row. Raises `NotFound`."""
     async with services.database.write() as connection:
-        return await merge_request_notes.change(connection, note.id, body=body, updated_at=services.clock())
+        row = await merge_request_notes.change(connection, note.id, body=body, updated_at=services.clock())
+    await tell(services, note.merge_request_id)
+    return row
 
 
 async def resolve(services: Services, notes: Sequence[MergeRequestNoteRow], user_id: int, *, resolved: bool) -> None:
@@ -103,6 +113,8 @@ async def resolve(services: Services, notes: Sequence[MergeRequestNoteRow], user
     async with services.database.write() as connection:
         await merge_request_notes.resolve(connection, notes, user_id, services.clock(), resolved=resolved)
     await services.notifications.notify(MERGES)
+    for merge_request_id in {note.merge_request_id for note in notes}:
+        await tell(services, merge_request_id)
 
 
 async def delete_note(services: Services, note: MergeRequestNoteRow) -> None:
@@ -110,3 +122,4 @@ async def delete_note(services: Services, note: MergeRequestNoteRow) -> None:
     async with services.database.write() as connection:
         await merge_request_notes.remove(connection, note.id)
     await services.notifications.notify(MERGES)
+    await tell(services, note.merge_request_id)

@@ -12,6 +12,7 @@ from application.merge_requests import news
 from application.merge_requests.context import Heads, bring_head
 from application.merge_requests.news import Cause
 from application.merge_requests.pipelines import carry_out
+from application.merge_requests.telling import tell
 from application.services import Services
 from domain.errors import Invalid, PerdureError, Unmergeable
 from domain.merge_requests.merge_request import EventType, ref_of
@@ -80,6 +81,7 @@ async def open_merge_request(
         await news.note(services, connection, opened, News.OPEN, Cause(user_id), now)
     await make_pipeline(services, event_id)
     await services.notifications.notify(MERGES)
+    await tell(services, opened.id, target.row.id)
     return opened.id
 
 

@@ -9,6 +9,7 @@ import structlog
 
 from application.access import ProjectAccess, access_to, caller_from
 from application.merge_requests.context import MergeContext, surroundings_of
+from application.merge_requests.telling import tell
 from application.pipelines.prepared import Prepared
 from application.pipelines.prepared import prepared as compiled
 from application.services import Services
@@ -238,6 +239,7 @@ async def save(
     if pipeline_id is not None:
         await services.repositories.get(ready.project.id).keep(pipeline_id, ready.trial.sha)
         await services.notifications.notify(OUTBOX)
+    await tell(services, here.row.id, here.target.id)
     return Saved(pipeline_id, ready.made.report(services, ready.project, pipeline_id, f"merge request !{row.iid}"))
 
 

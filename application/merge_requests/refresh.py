@@ -11,7 +11,7 @@ from datetime import datetime
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.merge_requests import news
+from application.merge_requests import news, noticing
 from application.merge_requests.approvals import PUSHED, withdraw_all
 from application.merge_requests.context import Heads, around, bring_head
 from application.merge_requests.news import Cause
@@ -48,6 +48,12 @@ class Refresh:
     landed: dict[int, tuple[MergeRequestRow, str]] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
 
+    @property
+    def projects(self) -> set[int]:
+        """The projects whose merge requests may look other than before: their own branches, or a fork's, have moved."""
+        rows = (*(row for row, _ in self.heads.values()), *self.gone, *(row for row, _ in self.landed.values()))
+        return {self.project.id, *(row.project_id for row in rows)}
+
     async def record(self, connection: AsyncConnection, now: datetime) -> None:
         """Write it, in the transaction that finishes the push."""
         for row, heads in self.heads.values():
@@ -70,8 +76,9 @@ class Refresh:
         )
         await trains.leave(connection, row.id, now, "new commits were pushed to the source branch")
         if row.auto_merge:
-            said = of_auto_merge_given_up("the source branch was updated")
-            await merge_request_notes.add_system(connection, row.id, self.user_id, said, now)
+            why = "the source branch was updated"
+            await merge_request_notes.add_system(connection, row.id, self.user_id, of_auto_merge_given_up(why), now)
+            await noticing.auto_merge_failed(connection, row, why, self.user_id, now)
         cause = Cause(self.user_id, oldrev=row.head_sha)
         await news.note(self.services, connection, row, News.UPDATE, cause, now)
         await self._reset_approvals(connection, row, now)

@@ -4,16 +4,19 @@ Nothing is remembered between two rounds but what is in SQL and in git, so that 
 followed by one that goes on: a commit that no car names harms nobody, a car without pipeline is built anew.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.merge_requests import noticing
 from application.merge_requests.context import MergeContext, surroundings_of
 from application.merge_requests.merging import MadeMerge, made_merge, merger, move_target
 from application.merge_requests.pipelines import PreparedPipeline, Trial, prepared
 from application.merge_requests.standing import assess
+from application.merge_requests.telling import tell
 from application.merge_requests.wishes import MergeOptions
 from application.services import Services
 from domain.errors import Forbidden, NotFound, Refused, Unauthenticated, Unmergeable
@@ -116,12 +119,16 @@ async def drop(services: Services, here: MergeContext, row: TrainCarRow, reason:
             return False
         await _take_off(connection, row, now, reason)
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     log.info("a merge request was taken off its train", merge_request=here.reference, why=reason)
     return True
 
 
 async def _take_off(connection: AsyncConnection, row: TrainCarRow, now: datetime, reason: str) -> None:
     await trains.leave(connection, row.merge_request_id, now, reason)
+    if (known := await merge_requests.get(connection, row.merge_request_id)) is not None:
+        why = f"it was removed from the merge train: {reason}"
+        await noticing.auto_merge_failed(connection, replace(known, auto_merge_user_id=row.user_id), why, None, now)
     error = f"Removed from the merge train: {reason}."
     await merge_requests.change(connection, row.merge_request_id, now, merge_error=error)
 
@@ -134,6 +141,7 @@ async def _outdate(services: Services, row: TrainCarRow) -> bool:
             return False
         await trains.cancel(connection, row, now, "the merge train has changed before it")
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     return True
 
 
@@ -186,6 +194,7 @@ async def _save(
     if pipeline_id is not None:
         await here.repository.keep(pipeline_id, made.sha)
     await services.notifications.notify(OUTBOX)
+    await tell(services, row.merge_request_id, row.project_id)
     log.info("a car of a merge train is built", merge_request=here.reference, upon=base[:8], pipeline=pipeline_id)
     return True
 

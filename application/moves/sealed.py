@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from application.accounts import deploy_token_access
 from auth.encryption import Sealer
 from domain.pods.belongings import BELONGINGS, Carried
-from domain.sealed_for import FORGE, HOOK, HOOK_BODY
+from domain.sealed_for import CHAT, FORGE, HOOK, HOOK_BODY, MESSAGE
 from models.repositories.hooks import incoming_hooks
 from models.repositories.moves.row_text import Values
 from models.repositories.owner import Owner
@@ -20,7 +20,9 @@ PURPOSES: Final[Mapping[str, PurposeOf]] = {
     "deploy_token": lambda row: deploy_token_access.purpose_of(row["project_id"]),
     "forge_link": lambda _: FORGE,
     "hook": lambda _: HOOK,
+    "chat_integration": lambda _: CHAT,
     "hook_delivery": lambda _: HOOK_BODY,
+    "message": lambda _: MESSAGE,
     "incoming_hook": lambda row: incoming_hooks.purpose(row["project_id"]),
     "mirror": lambda row: mirrors.purpose(row["project_id"]),
     "schedule_variable": lambda row: schedules.purpose_of(row["schedule_id"]),

@@ -1,7 +1,8 @@
 """Operations that people ask for by the API: checked in SQL first, decided by the workflow, never lost.
 
 An answer that does not come in time becomes 202 with the key: the outbox carries the command from then on. Who asks,
-and variables for a job that is played, wait in SQL under that key; neither Temporal nor the outbox ever holds them.
+and variables and inputs for a job that is started, wait in SQL under that key; neither Temporal nor the outbox ever
+holds them.
 """
 
 from dataclasses import dataclass, replace
@@ -49,9 +50,10 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
     operation = replace(operation, key=operation.key or str(uuid4()))
     async with services.database.write() as connection:
         await operation_callers.put(connection, pipeline_id, operation.job_id, caller_id, name=name, key=operation.key)
-        if operation.variables and operation.job_id is not None:
-            await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, operation.variables)
-    operation = replace(operation, variables={})
+        if (operation.variables or operation.inputs) and operation.job_id is not None:
+            given = operation.variables, operation.inputs
+            await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, *given)
+    operation = replace(operation, variables={}, inputs={})
     async with services.database.read() as connection:
         facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
     patience = timedelta(seconds=services.settings.times.command_answer)

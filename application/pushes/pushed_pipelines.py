@@ -6,6 +6,7 @@ from typing import Final
 
 from application.merge_requests.pushed_options import carry_out_options
 from application.merge_requests.refresh import refresh_of
+from application.merge_requests.telling import tell_projects
 from application.pipelines.prepared import Prepared, prepared
 from application.pushes.push_contributions import pushed
 from application.pushes.push_events import push_events
@@ -67,6 +68,7 @@ async def finish(
     await services.notifications.notify(MERGES)
     if created:
         await services.notifications.show(project_topic(project.id), PIPELINES)
+    await tell_projects(services, refresh.projects)
     for pipeline_id, sha in created:
         await repository.keep(pipeline_id, sha)
     return [*lines, *await refresh.make_pipelines(), *of_requests.lines]

@@ -41,7 +41,8 @@ async def create(
         found = ScheduleAccess(await schedules.get(connection, made, project.row.id), project)
         await found.record(connection, "schedule_created", now, description=new.description)
         await replace_all(services, connection, found, variables, now)
-    await _tell(services, found, SCHEDULES)
+    await services.notifications.notify(SCHEDULES)
+    await _show(services, found)
     return found
 
 
@@ -92,13 +93,14 @@ async def _write(
         await found.record(connection, name, now, changed=sorted(values))
         if variables is not None:
             await replace_all(services, connection, found, variables, now)
-    await _tell(services, found, SCHEDULES, TICKS, OUTBOX)
+    await services.notifications.notify(SCHEDULES)
+    await services.notifications.notify(TICKS)
+    await services.notifications.notify(OUTBOX)
+    await _show(services, found)
 
 
-async def _tell(services: Services, found: ScheduleAccess, *loops: str) -> None:
-    """Wake the loops that have something to do, and whoever watches the schedule or the list that it is in."""
-    for topic in loops:
-        await services.notifications.notify(topic)
+async def _show(services: Services, found: ScheduleAccess) -> None:
+    """Let whoever watches the schedule, or the list that it is in, look."""
     await services.notifications.show(schedule_topic(found.row.id), project_topic(found.project.row.id))
 
 
@@ -110,7 +112,8 @@ async def play(services: Services, found: ScheduleAccess) -> None:
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedule_ticks.ask_by_hand(connection, found.row.id, now, now, found.project.caller.user_id)
-    await _tell(services, found, TICKS)
+    await services.notifications.notify(TICKS)
+    await _show(services, found)
 
 
 async def remove(services: Services, found: ScheduleAccess) -> None:
@@ -122,4 +125,5 @@ async def remove(services: Services, found: ScheduleAccess) -> None:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedules.remove(connection, found.row.id, now)
         await found.record(connection, "schedule_removed", now, description=found.row.description)
-    await _tell(services, found, SCHEDULES)
+    await services.notifications.notify(SCHEDULES)
+    await _show(services, found)

@@ -4,26 +4,15 @@ Stages are panels, needs are curves. Without a script: pointing at a job lights 
 """
 
 import html
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from cli.configurations.graph_layout import (
-    COLUMN_GAP,
-    HEADING,
-    HEIGHT,
-    MARGIN,
-    PADDING,
-    STAGE_GAP,
-    TITLE,
-    WIDTH,
-    Layout,
-    Panel,
-    layout,
-)
 from cli.configurations.plan_graph import KINDS, Node, nodes
 from cli.printable import printable
 from domain.config.plan import Plan, When
+from domain.graphs.layout import Layout, Panel, Sizes, by_stage, curve
 
 GLYPHS: Final = {
     When.ON_SUCCESS: "●",
@@ -34,8 +23,7 @@ GLYPHS: Final = {
 }
 BRIDGE: Final = "⇢"
 
-NEAR: Final = STAGE_GAP + 2 * PADDING
-"""From one column to the next; curves that go further are paler, since they cross other jobs."""
+SIZES: Final = Sizes()
 MAX_CHARACTERS: Final = 24
 """Of a node's label; the whole name is in its tooltip."""
 MAX_STAGE_CHARACTERS: Final = 28
@@ -65,16 +53,16 @@ text{fill:var(--text);font-size:13px}
 def svg(plan: Plan, title: str) -> str:
     """The whole picture; `title` stands over it."""
     drawn = nodes(plan)
-    where = layout(drawn, plan.stages)
-    width = max(where.width, MARGIN * 2 + len(title) * 9)
+    where = by_stage([node.vertex for node in drawn], len(plan.stages), SIZES)
+    width = max(where.width, SIZES.margin * 2 + len(title) * 9)
     parts = [
         _opening(width, where.height, title),
         f"<title>{_escaped(title)}</title>",
         f"<style>{STYLE}\n{_hover(drawn)}</style>",
         '<rect class="page" width="100%" height="100%"/>',
-        f'<text class="title" x="{MARGIN}" y="{MARGIN + 16}">{_escaped(title)}</text>',
-        f'<text class="sub" x="{MARGIN}" y="{MARGIN + 38}">{_escaped(_summary(plan))}</text>',
-        *_panels(where, drawn),
+        f'<text class="title" x="{SIZES.margin}" y="{SIZES.margin + 16}">{_escaped(title)}</text>',
+        f'<text class="sub" x="{SIZES.margin}" y="{SIZES.margin + 38}">{_escaped(_summary(plan))}</text>',
+        *_panels(where, drawn, plan.stages),
         *_edges(drawn, where),
         *(_node(position, node, where.corners[position]) for position, node in enumerate(drawn)),
         "</svg>",
@@ -100,25 +88,28 @@ def _hover(drawn: Sequence[Node]) -> str:
     )
 
 
-def _panels(where: Layout, drawn: Sequence[Node]) -> Iterator[str]:
+def _panels(where: Layout, drawn: Sequence[Node], stages: Sequence[str]) -> Iterator[str]:
     """Stages, and arrows to those in which a job waits for the stages before."""
-    top, height = MARGIN + TITLE, where.height - 2 * MARGIN - TITLE
+    top, height = SIZES.margin + SIZES.title, where.height - 2 * SIZES.margin - SIZES.title
+    counts = Counter[int]()
+    for node in drawn:
+        counts[node.vertex.stage] += len(node.jobs)
     for panel in where.panels:
-        count = sum(len(node.jobs) for node in drawn if node.stage == panel.stage)
-        y = top + 26
+        count, y = counts[panel.stage], top + 26
         yield f'<rect class="panel" x="{panel.x}" y="{top}" width="{panel.width}" height="{height}" rx="10"/>'
-        yield f'<text class="stage" x="{panel.x + PADDING}" y="{y}">{_cut(panel.stage, MAX_STAGE_CHARACTERS)}</text>'
-        right = panel.x + panel.width - PADDING
+        name, left = _cut(stages[panel.stage], MAX_STAGE_CHARACTERS), panel.x + SIZES.padding
+        yield f'<text class="stage" x="{left}" y="{y}">{name}</text>'
+        right = panel.x + panel.width - SIZES.padding
         yield f'<text class="count" x="{right}" y="{y}" text-anchor="end">{count}</text>'
-    waiting = {node.stage for node in drawn if node.needs is None}
+    waiting = {node.vertex.stage for node in drawn if node.needs is None}
     for before, panel in pairwise(where.panels):
         if panel.stage in waiting:
-            yield _flow(before, panel, top + HEADING // 2 + 2)
+            yield _flow(before, panel, stages[panel.stage], top + SIZES.heading // 2 + 2)
 
 
-def _flow(before: Panel, panel: Panel, y: int) -> str:
+def _flow(before: Panel, panel: Panel, stage: str, y: int) -> str:
     start, end = before.x + before.width + 10, panel.x - 10
-    title = f"jobs of {panel.stage} without needs wait for the stages before"
+    title = f"jobs of {stage} without needs wait for the stages before"
     return (
         f'<path class="flow" d="M{start} {y}H{end}M{end - 6} {y - 5}L{end} {y}L{end - 6} {y + 5}">'
         f"<title>{_escaped(title)}</title></path>"
@@ -131,32 +122,23 @@ def _edges(drawn: Sequence[Node], where: Layout) -> Iterator[str]:
         for need in node.needs or ():
             start, end = where.corners[need], where.corners[position]
             kind = " optional" if drawn[need].jobs[0].name in optional else ""
-            kind += " far" if end[0] - start[0] - WIDTH > NEAR else ""
-            curve = _curve(start, end)
-            yield f'<path class="edge e{need} e{position}{kind}" d="{curve}"/>'
-
-
-def _curve(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """From the right side of one node to the left side of another."""
-    x1, y1 = start[0] + WIDTH, start[1] + HEIGHT // 2
-    x2, y2 = end[0], end[1] + HEIGHT // 2
-    bend = max(COLUMN_GAP // 2, min(120, abs(x2 - x1) // 2))
-    return f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
+            kind += " far" if end[0] - start[0] - SIZES.width > SIZES.near else ""
+            yield f'<path class="edge e{need} e{position}{kind}" d="{curve(start, end, SIZES)}"/>'
 
 
 def _node(position: int, node: Node, corner: tuple[int, int]) -> str:
     x, y = corner
-    middle = HEIGHT // 2 + 5
+    middle = SIZES.height // 2 + 5
     glyph = BRIDGE if node.jobs[0].trigger else GLYPHS[node.kind]
     tag = f"×{len(node.jobs)}" if len(node.jobs) > 1 else ""
-    start = f'<circle class="start" cx="0" cy="{HEIGHT // 2}" r="3.5"/>' if node.needs == () else ""
+    start = f'<circle class="start" cx="0" cy="{SIZES.height // 2}" r="3.5"/>' if node.needs == () else ""
     return (
         f'<g class="node {node.kind}" id="n{position}" transform="translate({x} {y})">'
         f"<title>{_escaped(_told(node))}</title>"
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="7"/>{start}'
+        f'<rect width="{SIZES.width}" height="{SIZES.height}" rx="7"/>{start}'
         f'<text class="glyph" x="18" y="{middle}">{glyph}</text>'
         f'<text x="34" y="{middle}">{_cut(node.name, MAX_CHARACTERS - (len(tag) + 1 if tag else 0))}</text>'
-        f'<text class="tag" x="{WIDTH - 10}" y="{middle}" text-anchor="end">{tag}</text></g>'
+        f'<text class="tag" x="{SIZES.width - 10}" y="{middle}" text-anchor="end">{tag}</text></g>'
     )
 
 

@@ -1,14 +1,15 @@
 """The graph of a plan as it is drawn, with one node for all instances of a parallel job; and as mermaid.
 
-`graph_layout` says where nodes stand, `graph_svg` draws them.
+`domain.graphs` says where nodes stand, `graph_svg` draws them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cli.printable import printable
 from domain.config.plan import JobPlan, Plan, When
+from domain.graphs.grouping import GroupedJob, grouped
+from domain.graphs.order import Vertex
 from domain.variables.job_variables import group_name
 
 KINDS: Final[dict[When, str]] = {
@@ -28,13 +29,18 @@ _SPECIAL: Final = str.maketrans({character: f"#{ord(character)};" for character 
 class Node:
     """A job, or all instances of a parallel one.
 
-    `needs` are positions in the list of nodes; None waits for the stages before. `jobs` are the instances.
+    `jobs` are the instances, `vertex` says where it stands between the others.
     """
 
     name: str
     stage: str
     jobs: tuple[JobPlan, ...]
-    needs: tuple[int, ...] | None
+    vertex: Vertex
+
+    @property
+    def needs(self) -> tuple[int, ...] | None:
+        """Positions in the list of nodes; None waits for the stages before."""
+        return self.vertex.needs
 
     @property
     def label(self) -> str:
@@ -49,14 +55,19 @@ class Node:
 
 def nodes(plan: Plan) -> tuple[Node, ...]:
     """What is drawn, in the order of the plan."""
-    groups: dict[tuple[str, str], list[JobPlan]] = {}
-    for job in plan.jobs:
-        parallel = job.node_index is not None
-        groups.setdefault((job.stage, group_name(job.name) if parallel else job.name), []).append(job)
-    positions = {job.name: position for position, group in enumerate(groups.values()) for job in group}
+    stage_of = {stage: position for position, stage in enumerate(plan.stages)}
+    jobs = [
+        GroupedJob(
+            job.name,
+            job.name if job.node_index is None else group_name(job.name),
+            stage_of[job.stage],
+            None if job.needs is None else tuple(need.job for need in job.needs),
+        )
+        for job in plan.jobs
+    ]
     return tuple(
-        Node(name if len(group) > 1 else group[0].name, stage, tuple(group), _needs(group, positions))
-        for (stage, name), group in groups.items()
+        Node(group.name, plan.stages[group.vertex.stage], tuple(plan.jobs[one] for one in group.jobs), group.vertex)
+        for group in grouped(jobs)
     )
 
 
@@ -73,14 +84,6 @@ def mermaid(plan: Plan) -> str:
     lines += [f"  s{at} -.-> s{at + 1}" for at, stage in enumerate(plan.stages[1:]) if stage in waiting]
     lines.append("  classDef manual stroke-dasharray: 4 3")
     return "\n".join(lines) + "\n"
-
-
-def _needs(group: Sequence[JobPlan], positions: dict[str, int]) -> tuple[int, ...] | None:
-    if all(job.needs is None for job in group):
-        return None
-    own = positions[group[0].name]
-    found = dict.fromkeys(positions[need.job] for job in group for need in job.needs or () if need.job in positions)
-    return tuple(position for position in found if position != own)
 
 
 def _mermaid_node(position: int, node: Node) -> str:

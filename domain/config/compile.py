@@ -13,6 +13,7 @@ from domain.config.entries import Entries
 from domain.config.event import Event
 from domain.config.graph import Graph, Linked
 from domain.config.job import read_job
+from domain.config.merged import packed
 from domain.config.plan import AbsentJob, Plan
 from domain.config.publishing import warn_of_pages
 from domain.config.reading.budget import COPIES, Budget
@@ -89,6 +90,7 @@ class _Compiler:
             warnings=self.issues.warnings,
             reads=frozenset(event.reads | self._reads),
             lasting=self.sources.lasting,
+            merged=packed(resolved.root),
         )
         if not used - {FIRST_STAGE, LAST_STAGE}:
             _refuse(plan, "filtered_by_rules", _emptiness(plan.jobs, absent))

@@ -273,7 +273,8 @@ class Plan:
 
     `variables` are the global ones with those of the workflow's rule. `reads` holds the names of all variables that
     decided something: with other values of them the plan may be another one. `lasting` is false if it also depends on
-    what may change while the commit does not: other projects, addresses, other refs.
+    what may change while the commit does not: other projects, addresses, other refs. `merged` is the configuration
+    itself as it is kept (`domain.config.merged`).
     """
 
     stages: tuple[str, ...]
@@ -288,3 +289,4 @@ class Plan:
     warnings: tuple[ConfigIssue, ...] = ()
     reads: frozenset[str] = frozenset()
     lasting: bool = True
+    merged: bytes = b""

@@ -41,6 +41,10 @@ BITS: Final[Mapping[Event, int]] = {event: 1 << place for place, event in enumer
 """How sets of events are stored."""
 REPORTED: Final = 1 << 16
 """The statuses of pipelines are reported to another forge: stands beside the events of hooks."""
+MAILED: Final = 1 << 17
+"""People are told by e-mail (`domain.notifications`): stands beside them, too."""
+CHATTED: Final = 1 << 18
+"""An integration is told, a chat for example."""
 
 FLAGS: Final[Mapping[str, Event]] = {
     "push_events": Event.PUSH,

@@ -63,6 +63,11 @@ def own_branch_of(ref: str, facts: Mapping[str, Any]) -> str:
     return branch_of(ref, facts) if facts and not facts["source_project_path"] else ref
 
 
+def tested_target(facts: Mapping[str, Any]) -> str:
+    """The head of the target branch that a pipeline was merged with, by its facts; "" where it tests a branch alone."""
+    return str(facts.get("target_sha") or "")
+
+
 class MergeMethod(StrEnum):
     """How a project merges: always by a commit; by one, of branches that are rebased; by moving the branch only."""
 

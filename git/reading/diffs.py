@@ -15,7 +15,7 @@ from git.names import checked_sha
 from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository
 
-_RENAMES: Final = ("--find-renames=30%", "-l400")
+RENAMES: Final = ("--find-renames=30%", "-l400")
 """Each file that came is compared with each that went: with more than so many, only those that are the same."""
 _NEXT: Final = b"\ndiff --git "
 _HEAD_LIMIT: Final = 8 * 1024
@@ -54,7 +54,7 @@ class FileDiff:
 
 async def changed_files(repository: Repository, old: str, new: str) -> list[FileDiff]:
     """The files that differ between two commits or trees, without patches. Raises `Invalid`, `TooLarge`."""
-    git = [f"--git-dir={repository.path}", "diff-tree", "-r", "-z", "--raw", *_RENAMES]
+    git = [f"--git-dir={repository.path}", "diff-tree", "-r", "-z", "--raw", *RENAMES]
     return await run_and_read([*git, checked_sha(old), checked_sha(new)], _files, limit=PATHS_LIMIT)
 
 
@@ -97,7 +97,7 @@ async def with_patches(
     if first >= last:
         return shown
     git = ["-c", "core.quotePath=false", f"--git-dir={repository.path}", "diff-tree", "-r", "-p", "--full-index"]
-    git += ["--no-color", "--no-ext-diff", "--no-textconv", *_RENAMES, checked_sha(old), checked_sha(new)]
+    git += ["--no-color", "--no-ext-diff", "--no-textconv", *RENAMES, checked_sha(old), checked_sha(new)]
     try:
         async with asyncio.timeout(TIME_LIMIT), start(git) as running:
             running.stdin.close()
@@ -160,7 +160,7 @@ async def _sections(git: GitProcess, limit: int) -> AsyncIterator[bytes]:
 async def stream_diff(repository: Repository, old: str, new: str) -> AsyncIterator[bytes]:
     """All that differs between two commits as `git diff` writes it, with binary patches. Raises `Unavailable`."""
     git = ["-c", "core.quotePath=false", f"--git-dir={repository.path}", "diff-tree", "-r", "-p", "--full-index"]
-    git += ["--binary", "--no-color", "--no-ext-diff", "--no-textconv", *_RENAMES, checked_sha(old), checked_sha(new)]
+    git += ["--binary", "--no-color", "--no-ext-diff", "--no-textconv", *RENAMES, checked_sha(old), checked_sha(new)]
     async with start(git) as running:
         running.stdin.close()
         while chunk := await running.stdout.read(CHUNK):

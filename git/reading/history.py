@@ -134,3 +134,9 @@ async def contributors(repository: Repository, sha: str) -> list[Contributor]:
     rows = (line.strip().partition("\t") for line in out.splitlines() if line.strip())
     people = ((int(count), *who.rpartition(" <")[::2]) for count, _, who in rows)
     return [Contributor(name, email.removesuffix(">"), count) for count, name, email in people]
+
+
+async def count_between(repository: Repository, sha: str, without: str, most: int) -> int:
+    """How many commits lead to one and not to another, `most` at most."""
+    git = [f"--git-dir={repository.path}", "rev-list", "--count", f"--max-count={most}"]
+    return int((await run([*git, checked_sha(sha), f"^{checked_sha(without)}", "--"])).out)

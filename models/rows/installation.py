@@ -19,3 +19,4 @@ class InstallationRow:
     pod_number: int | None
     temporal_namespace: str
     task_queue: str
+    mails: bool

@@ -129,6 +129,7 @@ class JobRow(JobFacts):
     plan: Mapping[str, Any]
     why: Mapping[str, Any]
     variables: Sequence[Mapping[str, str]]
+    inputs: Mapping[str, Any] | None
     exit_codes_allowed: Sequence[int]
 
 

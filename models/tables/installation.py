@@ -15,6 +15,7 @@ class Installation(SQLModel, table=True):
     when it was put back from a backup, until Temporal has been brought to what it says. `registration_names_pod`: its
     registration token is routable. `pod`, `pod_number`, `temporal_namespace` and `task_queue` are what the pod is: they
     are written once. The last three are empty in a database of before they were kept, until its pod starts again.
+    `mails`: its workers send e-mails, so that every project is watched for what people are told.
     """
 
     id: int = Field(default=1, primary_key=True)
@@ -28,3 +29,4 @@ class Installation(SQLModel, table=True):
     pod_number: int | None = None
     temporal_namespace: str = Field(default="", sa_column_kwargs={"server_default": ""})
     task_queue: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    mails: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

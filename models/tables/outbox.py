@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, number_or_none, reference
+from models.columns import COUNTING, document, document_or_none, key, moment, number_or_none, reference
 
 
 class Outbox(SQLModel, table=True):
@@ -54,7 +54,10 @@ class OperationCaller(SQLModel, table=True):
 
 
 class PlayVariables(SQLModel, table=True):
-    """Variables of a `play_job` until the workflow has answered the command of that key: they never cross Temporal."""
+    """Variables and inputs for a job that is started until the workflow has answered the command of that key.
+
+    They never cross Temporal.
+    """
 
     __tablename__ = "play_variables"
 
@@ -62,6 +65,7 @@ class PlayVariables(SQLModel, table=True):
     key: str = Field(primary_key=True)
     job_id: int = reference("job.id")
     variables: list[dict[str, str]] = document(list)
+    inputs: dict[str, Any] | None = document_or_none()
 
 
 class Push(SQLModel, table=True):

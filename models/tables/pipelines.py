@@ -3,10 +3,21 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, COUNTING, DOCUMENT, document, key, moment, number, reference, reference_anywhere
+from models.columns import (
+    BIG,
+    COUNTING,
+    DOCUMENT,
+    document,
+    document_or_none,
+    key,
+    moment,
+    number,
+    reference,
+    reference_anywhere,
+)
 
 
 def _only(which: str) -> dict[str, Any]:
@@ -90,6 +101,18 @@ class Pipeline(SQLModel, table=True):
     finished_at: datetime | None = moment()
 
 
+class PipelineConfig(SQLModel, table=True):
+    """The configuration that a pipeline was made from, with all that it includes; `merged` is `domain.config.merged`'s.
+
+    A pipeline from before this was kept has none, nor has one without jobs, or whose configuration is too large.
+    """
+
+    __tablename__ = "pipeline_config"
+
+    pipeline_id: int = reference("pipeline.id", primary_key=True)
+    merged: bytes = Field(sa_type=LargeBinary)
+
+
 class Stage(SQLModel, table=True):
     """A stage that holds jobs; `position` counts from 0."""
 
@@ -107,6 +130,7 @@ class Job(SQLModel, table=True):
 
     `plan` holds what only the hand-out needs: scripts, variables, artifacts (`domain.config.plan.JobPlan` as JSON,
     without what is as by default). `why` is the clause that put it into the pipeline (`domain.config.why.Why`).
+    `variables` and `inputs` (by name; None for the defaults) are those that somebody gave it when they started it.
     `folded` is false while a verdict waits for the workflow to record it. `hand_out` counts how often it was given out.
     `room` is the workflow that waits for the job, empty if it is that of the pipeline.
 
@@ -157,6 +181,7 @@ class Job(SQLModel, table=True):
     plan: dict[str, Any] = document()
     why: dict[str, Any] = document()
     variables: list[dict[str, str]] = document(list)
+    inputs: dict[str, Any] | None = document_or_none()
     tags: list[str] = document(list)
     demand_id: int = number()
     timeout: int = 3600

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import BrowserContext, Page, async_playwright
 
 PROGRAM: Final = Path("/usr/bin/chromium")
-_FLAGS: Final = (
+FLAGS: Final = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
     "--disable-quic",
@@ -23,7 +23,7 @@ _FLAGS: Final = (
 async def browsing(picture: Path) -> AsyncIterator[Page]:
     """An empty page of a new browser; when the block fails, what is seen then is kept as `picture`."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(_FLAGS))
+        browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         try:
             page = await browser.new_page(viewport={"width": 1_400, "height": 1_000})
             page.set_default_timeout(30_000)
@@ -34,3 +34,14 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
                 raise
         finally:
             await browser.close()
+
+
+async def signed_in_at(context: BrowserContext, url: str, username: str, password: str) -> None:
+    """Let somebody sign in by the form."""
+    page = await context.new_page()
+    await page.goto(f"{url}/users/sign_in")
+    await page.locator("input[name=username]").fill(username)
+    await page.locator("input[name=password]").fill(password)
+    await page.locator("input[name=password]").press("Enter")
+    await page.wait_for_url(f"{url}/")
+    await page.close()

@@ -61,6 +61,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "temporal_access",
     ),
     "Sign-in by OpenID Connect": ("oidc",),
+    "E-mail": ("smtp",),
     "How long anything waits": ("times",),
     "How long anything is kept": ("retention",),
     "Sizes": ("sizes",),

@@ -115,9 +115,14 @@ class Stack:
         """Push a folder with pipeline variables; give back the commit."""
         return push(self.settings, scene, folder, [f"ci.variable={key}={value}" for key, value in variables.items()])
 
+    def credentials(self) -> dict[str, str]:
+        """What the first start wrote of the administrator."""
+        found: dict[str, str] = json.loads((self.home / "credentials.json").read_text())
+        return found
+
     def root(self) -> Api:
         """The API as the administrator."""
-        api = Api(self.settings.url, json.loads((self.home / "credentials.json").read_text())["token"])
+        api = Api(self.settings.url, self.credentials()["token"])
         self._clients.append(api)
         return api
 

@@ -1,7 +1,8 @@
-"""Variables of a play that wait in SQL for its answer."""
+"""Variables and inputs of a play that wait in SQL for its answer."""
 
 from models.columns import table_of
 from models.repositories.pipelines import play_variables
+from models.repositories.pipelines.play_variables import Given
 from models.tables.outbox import PlayVariables
 from tests.models.world import World, job
 
@@ -12,14 +13,13 @@ async def test_variables_are_taken_once(world: World) -> None:
     pipeline_id = await world.begin()
     job_id = (await world.rows(job, pipeline_id=pipeline_id))[0].id
     async with world.database.write() as connection:
-        await play_variables.put(connection, pipeline_id, "k", job_id, GIVEN)
-        assert await play_variables.take(connection, pipeline_id, "other") == []
-        assert await play_variables.take(connection, pipeline_id + 1, "k") == []
-        assert await play_variables.take(connection, pipeline_id, "k") == [
-            {"key": "COLOUR", "value": "red"},
-            {"key": "SIZE", "value": "9"},
-        ]
-        assert await play_variables.take(connection, pipeline_id, "k") == []
+        await play_variables.put(connection, pipeline_id, "k", job_id, GIVEN, {"level": 7})
+        assert await play_variables.take(connection, pipeline_id, "other") == Given()
+        assert await play_variables.take(connection, pipeline_id + 1, "k") == Given()
+        assert await play_variables.take(connection, pipeline_id, "k") == Given(
+            [{"key": "COLOUR", "value": "red"}, {"key": "SIZE", "value": "9"}], {"level": 7}
+        )
+        assert await play_variables.take(connection, pipeline_id, "k") == Given()
     assert list(await world.rows(table_of(PlayVariables))) == []
 
 
@@ -29,4 +29,4 @@ async def test_a_repetition_keeps_the_first(world: World) -> None:
     async with world.database.write() as connection:
         await play_variables.put(connection, pipeline_id, "k", job_id, {"A": "1"})
         await play_variables.put(connection, pipeline_id, "k", job_id, {"A": "2"})
-        assert await play_variables.take(connection, pipeline_id, "k") == [{"key": "A", "value": "1"}]
+        assert await play_variables.take(connection, pipeline_id, "k") == Given([{"key": "A", "value": "1"}])

@@ -117,7 +117,18 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/api/v4/projects/{project}/templates": {"key": "Auto-DevOps"},
     "/{path}/-/environments": {"folder": "review"},
     "/{path}/-/environments/{environment_id}/delete": {"environment_id": "{stopped_id}"},
+    "/{path}/-/blob": {"place": "main/README.md"},
+    "/{path}/-/commit": {"sha": "main"},
+    "/{path}/-/commits": {"ref": "main"},
+    "/{path}/-/compare": {"range": "main...fix"},
+    "/{path}/-/tree": {"place": "main"},
+    "/{path}/-/merge_requests/{iid}/leave_train": {"iid": "{riding_iid}"},
+    "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
+    "/{path}/-/settings/integrations": {"slug": "slack"},
+    "/-/unsubscribe": {"token": "{unsubscribe}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
+    "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
+    "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},
     "/{path}/-/jobs/{job_id}/cancel": {"job_id": "{manual_id}"},
     "GET /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}", "branch": "main"},
     "DELETE /api/v4/projects/{project}/merge_trains": {"iid": "{riding_iid}"},
@@ -150,6 +161,17 @@ BODIES: Final[Mapping[str, Any]] = {
         )
     },
     "PUT /api/v4/projects/{project}/integrations/{slug}": {"context_prefix": "ours"},
+    **{
+        f"PUT /api/v4/projects/{{project}}/integrations/{slug}": {"webhook": "https://chat.example/hook"}
+        for slug in ("slack", "mattermost")
+    },
+    "PUT /api/v4/projects/{project}/integrations/pipelines-email": {"recipients": "team@example.com"},
+    **{
+        f"PUT /api/v4{place}/notification_settings": {"level": "watch"}
+        for place in ("", "/projects/{project}", "/groups/{group}")
+    },
+    "POST /-/profile/notifications": b"level=watch",
+    "POST /{path}/-/settings/integrations/{slug}": b"webhook=https%3A%2F%2Fchat.example%2Fhook",
     "POST /api/v4/projects/{project}/variables": {"key": "B", "value": "1"},
     "PUT /api/v4/projects/{project}/variables/{key}": {"value": "2"},
     "POST /api/v4/groups/{group}/variables": {"key": "B", "value": "1"},
@@ -177,6 +199,10 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/projects/{project}/share": {"group_id": "{listed_group}", "group_access": 10},
     "PUT /api/v4/projects/{project}/transfer": {"namespace": "{listed_group}"},
     "POST /api/v4/markdown": {"text": "x"},
+    "POST /{path}/-/merge_requests": {"merge_request": {"source_branch": "fix", "target_branch": "main", "title": "x"}},
+    "POST /{path}/-/merge_requests/{iid}": {"merge_request": {"title": "new"}},
+    "POST /{path}/-/merge_requests/{iid}/notes": {"body": "x"},
+    "POST /{path}/-/merge_requests/{iid}/discussions/{discussion_id}/resolve": {"resolved": True},
     "PUT /api/v4/application/settings": {"max_artifacts_size": 100},
     "POST /api/v4/projects/{project}/members": {"user_id": 1, "access_level": 10},
     "PUT /api/v4/projects/{project}/members/{user_id}": {"access_level": 20},
@@ -291,6 +317,8 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /-/profile/password": _FORM,
     "POST /-/profile/personal_access_tokens": _FORM,
     "POST /-/visits/{pod}/personal_access_tokens": _FORM,
+    "POST /-/profile/notifications": _FORM,
+    "POST /{path}/-/settings/integrations/{slug}": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
 }

@@ -19,6 +19,8 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from application.notifications.unsubscribing import Ending
+from application.notifications.unsubscribing import link as unsubscribing_link
 from application.pushes.push import finish_abandoned
 from loops.reports import ReportLoop
 from models.repositories.accounts import members
@@ -50,6 +52,13 @@ check:
 
 UNLIMITED: Final = RateLimits(api_calls=0, anonymous_api_calls=0, hook_tests=0, hook_resends=0)
 """What is counted in a minute is not put back before a call: how fast the calls follow would change a response."""
+
+TOLD: Final[Mapping[str, Mapping[str, str]]] = {
+    "slack": {"webhook": "https://chat.example/hook"},
+    "mattermost": {"webhook": "https://chat.example/hook"},
+    "pipelines-email": {"recipients": "team@example.com"},
+}
+"""Integrations that are told what happens."""
 
 Around: TypeAlias = Callable[[Site], AbstractAsyncContextManager[None]]
 """What runs beside an installation."""
@@ -238,6 +247,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         hooks = {where: (await made(f"{where}/hooks", **of_hook))["id"] for where in (base, of_group, "")}
         link = {"repository_url": "https://git.example/a/b", "token": "t"}
         assert (await client.put(f"/api/v4{base}/integrations/gitea", json=link)).status_code == 200
+        for slug, told in TOLD.items():
+            assert (await client.put(f"/api/v4{base}/integrations/{slug}", json=told)).status_code == 200
         await made(f"{base}/labels", name="bug", color="#ff0000")
         await made(f"{of_group}/labels", name="team", color="#ff0000")
         address = {"link_url": "https://badges.example/a", "image_url": "https://badges.example/b"}
@@ -259,6 +270,7 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
         subscription = await made(f"{base}/subscriptions", upstream_project=upstream["id"])
         events = {where: await _tested(client, f"/api/v4{where}/hooks/{key}") for where, key in hooks.items()}
         runner = await made("/user/runners", runner_type="project_type", project_id=project["id"])
+        ending = unsubscribing_link(site.services, Ending(project["id"], account_id=member.id))
         values = {
             "project": project["id"],
             "group": group["id"],
@@ -290,6 +302,7 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "group_event": events[of_group],
             "system_hook": hooks[""],
             "system_event": events[""],
+            "unsubscribe": ending.rpartition("/")[2],
             **engine,
         }
         return {name: str(value) for name, value in values.items()}

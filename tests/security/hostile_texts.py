@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from api.pages.jobs.archive_folders import folder_of, trail_of
 from api.pages.jobs.log_lines import heading_of, lines_in
 from api.pages.jobs.log_search import finder, hits_in
+from api.pages.merge_requests.texts import system_note
 from api.runner.multipart import _Reader
 from api.v4.parameters import nested
 from domain.config.form import input_fields
@@ -22,6 +24,8 @@ from domain.config.reading.durations import parse_duration
 from domain.config.rules.expression import parse as parse_expression
 from domain.config.rules.globs import Glob, PathText
 from domain.config.rules.patterns import read_pattern
+from domain.diffs.patch import read_patch
+from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
 from domain.logs.failure import failure_in
 from domain.logs.index import BEGIN, extended
@@ -31,7 +35,10 @@ from domain.logs.styles import PLAIN
 from domain.masked_stream import Masker
 from domain.masking import MaskedRange, Secrets, forms
 from domain.moa.expression import render
+from domain.notifications.integrations import addresses_of
+from domain.notifications.plain_words import for_mattermost, for_slack, one_line
 from domain.pipelines.coverage import CoverageSearch
+from domain.pipelines.job_phases import script_times
 from domain.pipelines.skipping import is_skipped
 from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
@@ -45,8 +52,10 @@ from domain.variables.job_variables import JobVariable, expand, group_name
 from fleet import globs as runner_globs
 from fleet.variables import expand as expand_for_runner
 from git.names import checked_ref
+from git.output import Completed
 from git.reading.commit import parse_commit
 from git.reading.diffs import hunks_of
+from git.reading.line_counts import read_counts
 from git.reading.trailers import trailers_of
 from git.transport.pkt_line import packet
 from git.transport.push import reported, with_message
@@ -59,7 +68,7 @@ from steps.service.errors import shortened
 from steps.ways.docker_frames import Frames
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
-from storage.zip_directory import ENTRY, Extent, locate, read_entries
+from storage.zip_directory import ENTRY, Entry, Extent, locate, read_entries
 from tests.compiling import plan_of
 from tests.security.hostile_requests import REQUESTS
 from tests.security.hostile_rows import Hostile, repeated
@@ -206,6 +215,9 @@ SMALL_TEXTS: Final = {
     **_each(lambda text: fits(text, "a" * 100), "protected name", ("*a",), ("*",)),
     **_each(lambda text: passes_branch_filter("wildcard", text, "a" * 300), "branch filter", ("*a",), ("*",)),
     **_each(lambda text: passes_branch_filter("wildcard", "a*a*b*a*a*b", text), "branch", ("a",), ("ab",)),
+    **_each(lambda text: for_mattermost(for_slack(one_line(text))), "line", ("a",), ("\n",), ("\u202e",), ("@",)),
+    **_each(lambda text: for_mattermost(for_slack(text)), "chat", ("@a",), ("\\",), ("[",), ("&",), ("@",)),
+    **_each(addresses_of, "addresses", ("a@b.example ",), (",",), ("a.",), ("a@",), ("a-", "a@")),
     **_each(read_pattern, "pattern", ("a?", "/", "/"), ("(", "/", "/"), ("[a]", "/", "/"), ("a|", "/", "/"), size=100),
     **_each(
         parse_expression,
@@ -455,6 +467,15 @@ ARCHIVES: Final = {
     "archive: ends without an archive": Hostile(
         lambda tail: locate(tail, len(tail)), lambda size: b"PK\x05\x06" * size
     ),
+    "archive: a folder of many": Hostile(
+        lambda found: folder_of(found, ""),
+        lambda size: [Entry(f"{number}/b", 1, 1, 0, 0, 0, is_folder=False) for number in range(size)],
+        is_bounded=True,
+    ),
+    "archive: the way to a deep folder": Hostile(trail_of, repeated("a/", ""), is_bounded=True),
+    "log: beginnings of sections of the script": Hostile(
+        script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
+    ),
 }
 
 
@@ -473,6 +494,18 @@ FORM: Final = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"
 GIT_AND_HTTP: Final = {
     "diff: hunks": Hostile(hunks_of, lambda size: b"diff --git a b\n" + b"@@ -1 +1 @@\n-a\n+b\n" * size),
     "diff: no hunk": Hostile(hunks_of, lambda size: b"\n@@" * size),
+    "patch: hunks": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" * size),
+    "patch: one hunk": Hostile(read_patch, lambda size: "@@ -1,9999999999 +1,9999999999 @@\n" + "+\n-\n \n" * size),
+    "patch: many ends": Hostile(read_patch, lambda size: "@@ -1 +1 @@\n-a\n+b\n" + "\\ No newline\n" * size),
+    "patch: a long hunk and many ends": Hostile(
+        read_patch, lambda size: f"@@ -0,0 +1,{size} @@\n" + "+\n" * size + "\\ No newline\n" * size
+    ),
+    "patch: heads": Hostile(read_patch, lambda size: "@@ -1,9 +1,9 @@ " * size),
+    "line counts": Hostile(read_counts, lambda size: Completed(0, b"1\t1\ta\0" * size, "")),
+    "line counts: renamed": Hostile(read_counts, lambda size: Completed(0, b"1\t1\t\0a\0b\0" * size, "")),
+    "text: controls": Hostile(visible, lambda size: "\u202e\r\x00" * size),
+    "text: deceiving": Hostile(deceives, lambda size: "\u202d" * size),
+    "system note: items": Hostile(system_note, lambda size: "added\n\n<ul>" + "<li>a" * size),
     "commit: parents": Hostile(parse_commit, lambda size: _commit("").replace(SHA.encode(), b"5 " * size, 1)),
     "commit: lines": Hostile(parse_commit, lambda size: _commit("\n" * size + "a")),
     "push: refs of the answer": Hostile(

@@ -61,6 +61,7 @@ NO_READERS: Final = {
     "steps/service/spawning.py": "folders of ours, a line each",
     "storage/backup_archive.py": "a file in pieces",
     "storage/durable_file.py": "folders above a file",
+    "storage/opened_archives.py": "lists that are kept",
 }
 """Modules that go through something else than a text of others, and what that is."""
 

@@ -119,7 +119,7 @@ async def delete(environment_id: Id, services: ServicesDep, project: PageProject
 
 @router.post("/deployments/{deployment_id}/run", dependencies=[Depends(require_our_pages)])
 async def run(environment_id: Id, deployment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
-    """The button of a deployment: its job runs again, which deploys the same or goes back to it, or runs at last."""
+    """The button of a deployment: its job runs again, which deploys the same or goes back to it."""
     row, job, step = await _step(services, project, environment_id, deployment_id)
     async with services.database.read() as connection:
         project.require_operation(OPERATIONS[step], await pipelines.get(connection, job.pipeline_id))
@@ -142,6 +142,6 @@ async def _step(
         raise Invalid("This deployment was reported by somebody: no job of ours made it, so none can run again.")
     job = found[row.job_id]
     step = step_of(job, row, current.get(environment_id))
-    if step is Step.NOTHING:
+    if step not in OPERATIONS:
         raise Refused(f"Job {job.name} is {job.status}; it cannot run again here. Look at its newest deployment.")
     return row, job, step

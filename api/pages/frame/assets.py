@@ -27,12 +27,19 @@ STYLES: Final = (
     "forms",
     "pages",
     "stages",
+    "graph",
+    "timeline",
     "log",
     "log-palette",
     "asking",
     "schedules",
     "environments",
     "runners",
+    "diffs",
+    "merge_requests",
+    "job",
+    "artifacts",
+    "log-palette",
 )
 """The parts of the one style sheet in their order; a file of `static/styles` that is not named here is an error."""
 SHEET: Final = "perdure.css"

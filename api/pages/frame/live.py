@@ -6,7 +6,7 @@ the pieces that changed are sent.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
 from fastapi import Request
@@ -27,17 +27,21 @@ _QUIET_ROUNDS: Final = 7
 """After so many looks without a change a comment shows proxies that the connection lives."""
 
 Draw = Callable[[], Awaitable[Fragment]]
+Further = Callable[[], Iterable[str]]
 
 
-async def event_stream(request: Request, services: Services, caller: Caller, draw: Draw, *topics: str) -> Response:
+async def event_stream(
+    request: Request, services: Services, caller: Caller, draw: Draw, *topics: str, further: Further = tuple
+) -> Response:
     """The events of one page; `topics` are the notifications, one at least, that hint at a change.
 
-    With `once`, for a page that nobody looks at: what there is now, and no more.
+    `further` tells after each look what else there is to be woken by. With `once`, for a page that nobody looks at:
+    what there is now, and no more.
     """
     known = request.headers.get("last-event-id") or request.query_params.get("version", "")
     if "once" in request.query_params:
         return _once(await draw(), known)
-    return followed(request, services, caller, events(services, draw, topics, known))
+    return followed(request, services, caller, events(services, draw, topics, known, further))
 
 
 def _once(part: Fragment, known: str) -> Response:
@@ -47,13 +51,16 @@ def _once(part: Fragment, known: str) -> Response:
     return Response(part.since({}), media_type="text/plain; charset=utf-8", headers=headers)
 
 
-async def events(services: Services, draw: Draw, topics: tuple[str, ...], known: str) -> AsyncIterator[bytes]:
+async def events(
+    services: Services, draw: Draw, topics: tuple[str, ...], known: str, further: Further = tuple
+) -> AsyncIterator[bytes]:
     """Events until the process drains, or the reader may not see the page any more."""
     yield COME_BACK
     quiet = 0
     versions: Mapping[str, str] = {}
     while not services.drain.begun:
-        waiters = {topic: services.notifications.subscribe(topic) for topic in topics}
+        wanted = {*topics, *further()}
+        waiters = {topic: services.notifications.subscribe(topic) for topic in wanted}
         try:
             part = await draw()
             quiet += 1
@@ -63,7 +70,8 @@ async def events(services: Services, draw: Draw, topics: tuple[str, ...], known:
             elif quiet % _QUIET_ROUNDS == 0:
                 yield STILL_HERE
             versions = part.versions
-            await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
+            if wanted == {*topics, *further()}:  # else something may have happened there before we listened
+                await asyncio.wait(waiters.values(), timeout=RECHECK, return_when=asyncio.FIRST_COMPLETED)
         except PerdureError:
             return
         finally:

@@ -25,6 +25,8 @@ NOTICES: Final = {
     "kept": "Your request is kept and will be carried out in a moment; this page shows it as soon as it happens.",
     "password": "Your password is changed.",
     "revoked": "The access token is revoked.",
+    "saved": "Saved.",
+    "removed": "Removed.",
 }
 """What `?notice=` may say."""
 

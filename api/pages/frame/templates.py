@@ -13,6 +13,7 @@ from api.pages.frame.glyphs import sprite, symbol_of
 from api.pages.frame.live_parts import Collector, Fragment
 from api.pages.frame.sections import SECTIONS
 from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
+from domain.diffs.visible_text import visible
 from domain.moments import moment
 
 
@@ -70,7 +71,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(stamp=stamp, day=day, span=span, size=size)
+    environment.filters.update(stamp=stamp, day=day, span=span, size=size, visible=visible)
     environment.globals.update(
         asset=asset_path,
         form_token=form_token,

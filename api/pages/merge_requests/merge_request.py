@@ -1,53 +1,125 @@
-"""The page of a merge request: what it brings, and whether it can be merged. Pushes and webhooks link here."""
+"""The page of a merge request: what it is, how it stands, what was said. Pushes and webhooks link here."""
 
-from typing import Final
+import shlex
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
-from api.pages.frame.responses import page
+from api.pages.frame.live import event_stream
+from api.pages.frame.live_parts import Fragment
+from api.pages.frame.responses import live_page
+from api.pages.frame.templates import fragment
+from api.pages.merge_requests.activity import activity_of
+from api.pages.merge_requests.look import Look, look_at
+from api.pages.merge_requests.reports import ReportReader, by_severity
+from api.pages.merge_requests.texts import MAX_SHOWN, markdown
+from api.pages.merge_requests.words import BLOCKERS, CARS, SCANNERS, STATES
+from api.pages.projects.home import Number
 from api.routes import RouteList
+from api.services import Services
 from api.v4.access import Id
-from api.v4.merge_requests.access import merge_request_of, shown
-from domain.merge_requests.merge_request import Blocker, State
+from api.v4.merge_requests.access import merge_request_of
+from api.v4.merge_requests.note_access import NoteAccess
+from application.access import ProjectAccess
+from domain.merge_requests.merge_request import merge_message, with_draft
+from domain.pipelines.status import COMPLETE
+from models.notifications import merge_request_topic, merge_requests_topic, pipeline_topic
 
-router = RouteList(prefix=f"{PREFIX}/-/merge_requests")
-
-_WORDS: Final = {
-    Blocker.MERGEABLE: "It can be merged.",
-    Blocker.NOT_OPEN: "It is not open.",
-    Blocker.DRAFT: "It is a draft: mark it as ready first.",
-    Blocker.NO_COMMITS: "Its source branch has no commits that the target branch lacks.",
-    Blocker.NOT_APPROVED: "It needs more approvals.",
-    Blocker.NOT_RESOLVED: "Threads of it are not resolved.",
-    Blocker.CI_RUNNING: "Its pipeline has not ended yet.",
-    Blocker.CI_MUST_PASS: "Its pipeline must succeed first.",
-    Blocker.CHECKING: "It is not known yet whether the branches go together; look again in a moment.",
-    Blocker.CONFLICT: "The branches contradict each other: merge the target branch into the source branch.",
-    Blocker.NEEDS_REBASE: "The target branch has moved on: rebase the source branch.",
-}
-"""What stands in the way of a merge, in words."""
+router = RouteList(prefix=f"{PREFIX}/-/merge_requests/{{iid}}")
 
 
-@router.get("/{iid}")
-async def merge_request(request: Request, iid: Id, project: PageProjectDep, services: ServicesDep) -> Response:
-    """A merge request as it is now."""
-    found = await merge_request_of(iid, project, services)
-    document = await shown(services, found)
-    blocker = Blocker(document["detailed_merge_status"])
-    standing = "" if document["state"] == State.MERGED else _WORDS[blocker]
-    pipeline = document["head_pipeline"]
-    return page(
+async def values_of(services: Services, look: Look, number: int) -> dict[str, Any]:
+    """What the templates of the page are given."""
+    row, target = look.row, look.found.here.target
+    source = row.source_branch
+    if not look.found.here.same_project and look.found.here.source is not None:
+        source = f"{look.found.here.source.full_path}:{source}"
+    return {
+        "project": look.found.project.row,
+        "look": look,
+        "row": row,
+        "title": with_draft(row.title, draft=False) or row.title,
+        "description": markdown(row.description),
+        "max_shown": MAX_SHOWN,
+        "states": STATES,
+        "blockers": [BLOCKERS[one] for one in look.in_the_way],
+        "mergeable": look.is_open and not look.in_the_way,
+        "cars": CARS,
+        "scanners": SCANNERS,
+        "by_severity": by_severity,
+        "ended": look.pipeline is not None and look.pipeline.status in COMPLETE,
+        "source": source,
+        "squash_option": target.squash_option,
+        "merge_method": target.merge_method,
+        "trains": target.merge_trains_enabled,
+        "message": merge_message(source, row.target_branch, row.title, look.found.here.reference),
+        "fetch": f"{shlex.join(['git', 'fetch', 'origin', row.source_branch])}\ngit switch --detach FETCH_HEAD",
+        "activity": await activity_of(services, NoteAccess(look.found), number),
+        "base": f"/{look.found.project.row.full_path}/-/merge_requests/{row.iid}",
+    }
+
+
+async def overview(
+    request: Request,
+    services: Services,
+    project: ProjectAccess,
+    iid: int,
+    *,
+    number: int = 1,
+    problem: str = "",
+    status: int = 200,
+    note: str = "",
+) -> Response:
+    """The whole page; `problem` is why what was asked for was not done, `note` a comment that was not written."""
+    look = await look_at(services, project, iid, ReportReader(services))
+    values = await values_of(services, look, number)
+    live = fragment("merge_requests/_overview.html", **values)
+    response = live_page(
         "merge_requests/merge_request.html",
+        request,
         project.caller,
-        project=project.row,
-        found=document,
-        row=found.row,
-        pipeline=pipeline,
-        pipeline_page="" if pipeline is None else pipeline["web_url"].removeprefix(services.settings.url),
-        standing=standing,
-        can_merge=blocker is Blocker.MERGEABLE and document["user"]["can_merge"],
-        here=request.url.path,
+        live,
+        f"{values['base']}/events",
+        problem=problem,
+        written=note,
+        **values,
     )
+    response.status_code = status
+    return response
+
+
+@router.get("")
+async def merge_request(
+    request: Request,
+    iid: Id,
+    project: PageProjectDep,
+    services: ServicesDep,
+    number: Annotated[Number, Query(alias="page")] = 1,
+) -> Response:
+    """A merge request as it is now."""
+    return await overview(request, services, project, iid, number=number)
+
+
+@router.get("/events")
+async def merge_request_events(
+    request: Request,
+    iid: Id,
+    project: PageProjectDep,
+    services: ServicesDep,
+    number: Annotated[Number, Query(alias="page")] = 1,
+) -> Response:
+    """Changes of it: of itself, of its pipeline, and of the branches of its project."""
+    reader = ReportReader(services)
+    found = await merge_request_of(iid, project, services)
+    topics = (merge_request_topic(found.row.id), merge_requests_topic(project.row.id))
+    of_pipeline: list[str] = []
+
+    async def drawn() -> Fragment:
+        look = await look_at(services, project, iid, reader)
+        of_pipeline[:] = [pipeline_topic(look.pipeline.id)] if look.pipeline is not None else []
+        return fragment("merge_requests/_overview.html", **await values_of(services, look, number))
+
+    return await event_stream(request, services, project.caller, drawn, *topics, further=lambda: of_pipeline)

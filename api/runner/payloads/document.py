@@ -60,7 +60,7 @@ def build(
         "job_info": _job_info(hand_out, settings),
         "git_info": _git_info(hand_out, token, variables, settings),
         "runner_info": {"timeout": timeout},
-        "inputs": _inputs(plan.get("inputs", {})),
+        "inputs": _inputs(plan.get("inputs", {}), job.inputs or {}),
         "variables": [variable_document(item) for item in variables],
         **_work(plan, timeout),
         **({"steps_resume": hand_out.steps_resume} if hand_out.steps_resume else {}),
@@ -186,9 +186,9 @@ def _steps(plan: Mapping[str, Any], timeout: int) -> list[dict[str, Any]]:
     return steps
 
 
-def _inputs(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every job input with its default; a runner that knows inputs puts them into the scripts."""
+def _inputs(specs: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every job input with what it was given, else its default; a runner that knows them puts them into the scripts."""
     return [
-        {"key": name, "value": {"type": spec["type"], "content": spec["default"], "sensitive": False}}
+        {"key": name, "value": {"type": spec["type"], "content": given.get(name, spec["default"]), "sensitive": False}}
         for name, spec in specs.items()
     ]

@@ -18,6 +18,8 @@ from api.v4.representation.hooks import (
     integration,
     integration_in_full,
 )
+from api.v4.representation.notifications import ToldIntegrationResponse
+from api.v4.representation.notifications import integration as told_integration
 from application.audit import record
 from application.hooks.secrets import sealed
 from auth.permissions import Action
@@ -26,6 +28,7 @@ from domain.hooks.commit_statuses import Forge, api_of
 from domain.sealed_for import FORGE
 from models.repositories.hooks import commit_reports, forge_links
 from models.repositories.installation.audit import Happened
+from models.repositories.notifications import chat_integrations
 from models.rows.hooks import ForgeLinkRow
 
 _SHOWN: Final = 20
@@ -49,11 +52,15 @@ class Link(BaseModel):
 
 
 @router.get("")
-async def list_integrations(project: ProjectDep, services: ServicesDep) -> list[IntegrationResponse]:
-    """The links of a project."""
+async def list_integrations(
+    project: ProjectDep, services: ServicesDep
+) -> list[IntegrationResponse | ToldIntegrationResponse]:
+    """The links of a project to other forges, and the integrations that are told what happens."""
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
-        return [integration(row) for row in await forge_links.of_project(connection, project.row.id)]
+        links = await forge_links.of_project(connection, project.row.id)
+        told = await chat_integrations.of_project(connection, project.row.id)
+    return [*(integration(row) for row in links), *(told_integration(row) for row in told)]
 
 
 @router.get("/{slug}")

@@ -17,10 +17,7 @@ from api.v4.pagination import PagingDep
 from api.v4.representation.archives import ArchiveEntryResponse, tree
 from api.v4.representation.jobs import JobResponse
 from api.v4.streaming import download
-from auth.permissions import Action
-from domain.errors import NotFound, Refused
-from domain.pipelines.status import COMPLETE
-from models.repositories.artifacts import artifacts, reports
+from application.jobs import leavings
 from models.rows.artifacts import ArtifactRow
 from storage.archive import Archive
 
@@ -62,23 +59,14 @@ async def get_artifact_file(path: str, found: JobDep, services: ServicesDep) -> 
 @router.post("/keep")
 async def keep_artifacts(found: JobDep, services: ServicesDep) -> JobResponse:
     """Keep the artifacts of a job for ever."""
-    found.project.require(Action.RUN)
-    async with services.database.write() as connection:
-        if not await artifacts.of_jobs(connection, [found.row.id]):
-            raise NotFound("Not Found")
-        await artifacts.keep(connection, found.row.id)
+    await leavings.keep_artifacts(services, found.project, found.row)
     return await full(services, found.row.id, found.project.row)
 
 
 @router.delete("", status_code=204)
 async def delete_artifacts(found: JobDep, services: ServicesDep) -> None:
     """Delete the artifacts of a job that has ended, and what its reports said."""
-    found.project.require(Action.ADMINISTER)
-    if found.row.status not in COMPLETE:
-        raise Refused(f"The job is {found.row.status}; its artifacts can be deleted when it has ended.")
-    async with services.database.write() as connection:
-        await artifacts.remove(connection, await artifacts.of_jobs(connection, [found.row.id]))
-        await reports.remove(connection, found.row.id)
+    await leavings.delete_artifacts(services, found.project, found.row)
 
 
 async def file_of(services: Services, row: ArtifactRow, path: str) -> StreamingResponse:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Final, NotRequired
+from typing import Annotated, Any, Final, NotRequired
 
 from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, StrictInt, StrictStr
+from pydantic import BaseModel, Field, StrictInt, StrictStr
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.deps import ServicesDep
@@ -19,15 +19,13 @@ from api.v4.parameters import Optionals, given
 from api.v4.pipelines.pipelines import NewVariable
 from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
-from application.audit import record
 from application.environments.deploying import require_deploying_job
-from auth.permissions import Action
-from domain.errors import Forbidden, Invalid
+from application.jobs import leavings
+from application.jobs.starting import inputs_for
+from domain.errors import Invalid
 from domain.messages import Answer, Operation
 from domain.pipelines.operation_input import MAX_STEP
-from domain.pipelines.status import COMPLETE, Status
-from models.repositories.artifacts import job_objects
-from models.repositories.installation.audit import Happened
+from domain.pipelines.status import Status
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import jobs, pipelines
 from models.repositories.projects import relations
@@ -41,18 +39,21 @@ _PLAIN: Final = Operation()
 
 
 class Play(BaseModel):
-    """Parameters of `POST /projects/:id/jobs/:job_id/play`."""
+    """Parameters of `POST /projects/:id/jobs/:job_id/play`; `job_inputs` are values by name."""
 
     job_variables_attributes: list[NewVariable] = []
+    job_inputs: dict[str, Any] = {}
 
 
 class Retry(Optionals):
-    """Parameters of `POST /projects/:id/jobs/:job_id/retry`, which GitLab has none of.
+    """Parameters of `POST /projects/:id/jobs/:job_id/retry`.
 
-    `from_step` is the step of the job's `run` at which the new attempt begins: its name, or its number from 1.
+    `job_inputs` take the place of what the attempt before was given. `from_step`, which GitLab does not have, is the
+    step of the job's `run` at which the new attempt begins: its name, or its number from 1.
     """
 
     from_step: StrictStr | StrictInt | None = None
+    job_inputs: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def step(self) -> str:
@@ -124,30 +125,22 @@ async def retry_job(
     retry: Annotated[Retry, Depends(given(Retry))], found: JobDep, services: ServicesDep
 ) -> JSONResponse:
     """Run a finished job again, from a step of its `run` on if one is named; the response is the new attempt."""
-    return await _ask(services, found, "retry_job", Operation(from_step=retry.step))
+    inputs = await inputs_for(services, found.row, retry.job_inputs)
+    return await _ask(services, found, "retry_job", Operation(from_step=retry.step, inputs=inputs))
 
 
 @router.post("/{job_id}/play", response_model=AskedJobResponse, responses=KEPT)
 async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, services: ServicesDep) -> JSONResponse:
-    """Start a manual or delayed job now, with variables of its own."""
+    """Start a manual or delayed job now, with variables and values of inputs of its own."""
     variables = {variable.key: variable.value for variable in play.job_variables_attributes}
-    return await _ask(services, found, "play_job", Operation(variables=variables), 200)
+    inputs = await inputs_for(services, found.row, play.job_inputs)
+    return await _ask(services, found, "play_job", Operation(variables=variables, inputs=inputs), 200)
 
 
 @router.post("/{job_id}/erase", status_code=201)
 async def erase_job(found: JobDep, services: ServicesDep) -> JobResponse:
     """Forget the log, the artifacts and the reports of a job that has ended."""
-    if found.row.user_id != found.project.caller.user_id:
-        found.project.require(Action.ADMINISTER)
-    found.project.require(Action.RUN)
-    if found.row.status not in COMPLETE or found.row.bridge or found.row.erased_at is not None:
-        raise Forbidden("Forbidden - Job is not erasable!")
-    now = services.clock()
-    async with services.database.write() as connection:
-        await require_deploying_job(connection, found.project, found.row.id)
-        await job_objects.erase(connection, found.row.id, now)
-        happened = Happened("job_erased", {"job": found.row.id, "name": found.row.name})
-        await record(connection, found.project.caller, found.project.entity, happened, now)
+    await leavings.erase(services, found.project, found.row)
     return await full(services, found.row.id, found.project.row)
 
 

@@ -102,7 +102,7 @@ async def shown(services: Services, found: MergeRequestAccess) -> MergeRequestDe
 
 async def _details(services: Services, found: MergeRequestAccess, assessment: Assessment) -> Details:
     standing, changes = assessment.standing, await changes_count(found.here)
-    can_merge = await _may_merge(found)
+    can_merge = await may_merge(found)
     pipeline = assessment.pipeline
     seen = None if pipeline is None else await pipeline_project(services, found, pipeline.project_id)
     if pipeline is None or seen is None:
@@ -121,7 +121,8 @@ async def pipeline_project(services: Services, found: MergeRequestAccess, projec
         return None
 
 
-async def _may_merge(found: MergeRequestAccess) -> bool:
+async def may_merge(found: MergeRequestAccess) -> bool:
+    """Whether the caller may merge it."""
     try:
         await require_merge(found.project, found.row.target_branch)
     except (Forbidden, Unauthenticated, NotFound):

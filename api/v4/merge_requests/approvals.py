@@ -22,6 +22,7 @@ from application.audit import record
 from application.merge_requests import news
 from application.merge_requests.news import Cause
 from application.merge_requests.standing import counted, missing
+from application.merge_requests.telling import tell
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unauthenticated
 from domain.merge_requests.merge_request import State
@@ -91,11 +92,11 @@ async def _shown(services: Services, found: MergeRequestAccess) -> CallersApprov
     return {
         **shown_approvals(fresh.row, await surrounded(services, [fresh.row]), approved_by, required, number),
         "user_has_approved": mine,
-        "user_can_approve": not mine and _may_approve(fresh),
+        "user_can_approve": not mine and may_approve(fresh),
     }
 
 
-def _may_approve(found: MergeRequestAccess) -> bool:
+def may_approve(found: MergeRequestAccess) -> bool:
     """Developers may; the author only where the project says so, or asks for no approval."""
     try:
         found.project.require(Action.PUSH)
@@ -118,7 +119,7 @@ async def approve(
 ) -> CallersApprovalsResponse:
     """Approve it. Answers 401 to those who may not, or have already, 409 when `sha` is not its head."""
     found.project.require(Action.PUSH)
-    if not _may_approve(found):
+    if not may_approve(found):
         raise Unauthenticated("Unauthorized")
     if found.row.state != State.OPENED:
         raise NotAllowed("Method Not Allowed")
@@ -133,6 +134,7 @@ async def approve(
         is_enough = not missing(found.here, await merge_requests.approvals(connection, row.id))
         await news.note(services, connection, row, of_approval(is_enough=is_enough), Cause(user_id), now)
     await services.notifications.notify(MERGES)
+    await tell(services, found.row.id, found.row.project_id)
     return await _shown(services, found)
 
 
@@ -147,6 +149,7 @@ async def unapprove(found: MergeRequestDep, services: ServicesDep) -> CallersApp
             raise NotFound("Not Found")
         told = of_withdrawal(was_enough=not missing(found.here, before))
         await news.note(services, connection, found.row, told, Cause(user_id), services.clock())
+    await tell(services, found.row.id, found.row.project_id)
     return await _shown(services, found)
 
 

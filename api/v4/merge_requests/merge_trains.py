@@ -21,6 +21,7 @@ from application.access import ProjectAccess
 from application.audit import record
 from application.merge_requests.merging import CANNOT
 from application.merge_requests.standing import assess
+from application.merge_requests.telling import tell
 from application.merge_requests.wishes import require_merge
 from auth.permissions import Action
 from domain.errors import Forbidden, NotAllowed, NotFound, Refused, Unmergeable
@@ -153,6 +154,7 @@ async def _put_on(services: Services, found: MergeRequestAccess, options: dict[s
         happened = Happened("merge_train_joined", {"iid": row.iid, "target_branch": row.target_branch})
         await record(connection, found.project.caller, found.project.entity, happened, now)
     await services.notifications.notify(MERGES)
+    await tell(services, found.row.id, found.row.project_id)
 
 
 async def _train(services: Services, found: MergeRequestAccess) -> list[TrainCarResponse]:
@@ -179,4 +181,5 @@ async def take_off_train(found: MergeRequestDep, services: ServicesDep) -> Respo
         await record(connection, found.project.caller, found.project.entity, happened, now)
     for topic in (MERGES, OUTBOX):
         await services.notifications.notify(topic)
+    await tell(services, found.row.id, found.row.project_id)
     return Response(status_code=204)

@@ -16,6 +16,7 @@ from application.access import ProjectAccess, access_to
 from application.merge_requests.merging import CANNOT, merge_now
 from application.merge_requests.source_branch import rebase_source
 from application.merge_requests.standing import Assessment, assess
+from application.merge_requests.telling import tell
 from application.merge_requests.wishes import MergeOptions, merge_by_itself, require_merge, strategy_of
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed, Refused, Unauthenticated, Unmergeable
@@ -150,6 +151,7 @@ async def set_auto_merge(
     async with services.database.write() as connection:
         await merge_by_itself(connection, row.id, row.head_sha, user_id, strategy, options, services.clock())
     await services.notifications.notify(MERGES)
+    await tell(services, found.row.id, found.row.project_id)
 
 
 @router.post("/cancel_merge_when_pipeline_succeeds", status_code=201)
@@ -168,6 +170,7 @@ async def cancel_auto_merge(found: MergeRequestDep, services: ServicesDep) -> Me
     async with services.database.write() as connection:
         if await merge_requests.move_state(connection, found.row.id, State.OPENED, now, **values):
             await merge_request_notes.add_system(connection, found.row.id, user_id, CANCELED, now)
+    await tell(services, found.row.id, found.row.project_id)
     return await shown(services, found)
 
 
@@ -193,6 +196,7 @@ async def rebase_merge_request(
         error = str(conflict)
     async with services.database.write() as connection:
         await merge_requests.change(connection, found.row.id, services.clock(), merge_error=error)
+    await tell(services, found.row.id, found.row.project_id)
     return {"rebase_in_progress": False}
 
 

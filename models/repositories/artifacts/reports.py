@@ -13,7 +13,7 @@ from models.repositories.pipelines.job_rows import job
 from models.tables.artifacts import Artifact, TestReport
 from models.tables.reports import Report
 from models.tables.unit_tests import UnitTestRun
-from models.typed_rows import all_of
+from models.typed_rows import all_of, first_of
 
 artifact = table_of(Artifact)
 report = table_of(Report)
@@ -119,6 +119,15 @@ class SummaryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KindTotal:
+    """How much the reports of one kind have found in all."""
+
+    kind: str
+    total: int
+    reports: int
+
+
+@dataclass(frozen=True, slots=True)
 class EntriesRow:
     """What a report has found."""
 
@@ -170,9 +179,33 @@ async def tests_of(connection: AsyncConnection, pipeline_id: int, *, cases: bool
     return all_of(TestsRow, await connection.execute(_NO_CASES, wanted))
 
 
+async def tests_of_job(connection: AsyncConnection, job_id: int) -> TestCasesRow | None:
+    """The test report of one attempt of a job, with its cases; None where it handed in none."""
+    statement = select(test_report, job.c.name).join(job, job.c.id == test_report.c.job_id)
+    return first_of(TestCasesRow, await connection.execute(statement.where(test_report.c.job_id == job_id)))
+
+
+async def summary_of_job(connection: AsyncConnection, job_id: int) -> TestsRow | None:
+    """The same without its cases."""
+    columns = (column for column in test_report.c if column.name != "cases")
+    statement = select(*columns, job.c.name).join(job, job.c.id == test_report.c.job_id)
+    return first_of(TestsRow, await connection.execute(statement.where(test_report.c.job_id == job_id)))
+
+
 async def summaries_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[SummaryRow]:
     """All other reports of the latest attempts of a pipeline's jobs, without their entries, with the jobs' names."""
     return all_of(SummaryRow, await connection.execute(_SUMMARIES, {"b_pipeline": pipeline_id}))
+
+
+async def totals_of(connection: AsyncConnection, pipeline_id: int) -> Mapping[str, KindTotal]:
+    """How much each kind of report of the latest attempts of a pipeline's jobs has found."""
+    statement = (
+        select(report.c.kind, func.sum(report.c.total).label("total"), func.count().label("reports"))
+        .join(job, job.c.id == report.c.job_id)
+        .where(report.c.pipeline_id == pipeline_id, ~job.c.retried)
+        .group_by(report.c.kind)
+    )
+    return {row.kind: row for row in all_of(KindTotal, await connection.execute(statement))}
 
 
 async def entries_of(connection: AsyncConnection, pipeline_id: int, kinds: Sequence[str]) -> Sequence[EntriesRow]:

@@ -122,6 +122,13 @@ async def refusal_of_environment(connection: AsyncConnection, row: EnvironmentRo
     return await refusal_of(connection, Target(row.project_id, row.name, row.tier), user_id)
 
 
+async def is_protected(connection: AsyncConnection, target: Target) -> bool:
+    """Whether any rule guards an environment."""
+    asked = {"b_project": target.project_id, "b_names": [target.name, target.tier]}
+    found = all_of(_RuleRow, await connection.execute(_RULES, asked))
+    return any(row.name == (target.name if row.namespace_id is None else target.tier) for row in found)
+
+
 async def refusal_of(connection: AsyncConnection, target: Target, user_id: int) -> str:
     """The same for an environment that need not be there yet."""
     asked = {"b_project": target.project_id, "b_names": [target.name, target.tier]}

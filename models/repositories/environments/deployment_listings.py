@@ -101,6 +101,12 @@ async def get(connection: AsyncConnection, deployment_id: int, project_id: int) 
     return row
 
 
+async def of_job(connection: AsyncConnection, job_id: int) -> DeploymentRow | None:
+    """The deployment that a job makes or made, if it is one that does."""
+    statement = _shown().where(deployment.c.job_id == job_id)
+    return first_of(DeploymentRow, await connection.execute(statement))
+
+
 async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, DeploymentRow]:
     """The newest successful deployment of each environment that has one, by environment."""
     newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))

@@ -14,12 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.environments.deployments import forbidden, sources_of
 from domain.errors import Invalid
 from domain.hooks.webhooks import Event, wants
+from domain.notifications.occasions import Occasion
 from domain.pipelines.status import Status
 from models.repositories.environments import deployment_listings, deployments, environments
 from models.repositories.environments.deployments import deployment, environment
 from models.repositories.environments.environments import AVAILABLE
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
+from models.repositories.notifications import notices
+from models.repositories.notifications.notices import Noticed
 from models.rows.environments import DeploymentRow
 from models.typed_rows import all_of
 
@@ -94,8 +97,18 @@ async def _follow(connection: AsyncConnection, deployment_id: int, project_id: i
     (row,) = await _told(connection, deployment.c.id == deployment_id)
     if row.status == Status.SUCCESS:
         await environments.move(connection, [row.environment_id], AVAILABLE, now)
-    if wants(await webhook_events.watched(connection, project_id), Event.DEPLOYMENT):
+    watched = await webhook_events.watched(connection, project_id)
+    if wants(watched, Event.DEPLOYMENT):
         await webhook_events.note(connection, [happening_of(row, title)], now)
+    kind, hearers = notices.OF_DEPLOYMENTS.get(row.status, (None, 0))
+    if kind is not None and watched & hearers:
+        await notices.put(connection, [_noticed(row, kind)], now)
+
+
+def _noticed(row: "ToldDeploymentRow", kind: Occasion) -> Noticed:
+    """What people may be told of a deployment that no job made."""
+    names = ("environment", "environment_id", "ref", "tag", "sha")
+    return Noticed(row.project_id, kind, row.user_id, facts={name: getattr(row, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)

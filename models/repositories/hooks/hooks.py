@@ -10,19 +10,23 @@ from sqlalchemy import ColumnElement, case, delete, func, insert, select, true, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
-from domain.hooks.webhooks import BITS, REPORTED, Health, HookScope
+from domain.hooks.webhooks import BITS, CHATTED, MAILED, REPORTED, Health, HookScope
 from models.columns import table_of
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
 from models.repositories.owner import Owner
 from models.repositories.paging import Listing
 from models.rows.hooks import HookRow
 from models.tables.hooks import ForgeLink, Hook, HookDelivery
+from models.tables.installation import Installation
+from models.tables.notifications import ChatIntegration
 from models.tables.projects import Project
 from models.typed_rows import first_of
 
 hook = table_of(Hook)
 delivery = table_of(HookDelivery)
 link = table_of(ForgeLink)
+integration = table_of(ChatIntegration)
+installation = table_of(Installation)
 project = table_of(Project)
 
 
@@ -96,7 +100,7 @@ async def remove_all(connection: AsyncConnection, owner: Owner) -> None:
 
 
 def _watched() -> ColumnElement[int]:
-    """What the hooks and links of a project want to hear of.
+    """What the hooks, links and integrations of a project want to hear of, and people if they get e-mails.
 
     It is made one bit after the other, as databases have no `or` of numbers in common.
     """
@@ -109,7 +113,15 @@ def _watched() -> ColumnElement[int]:
     )
     mine, of_many = hook.c.project_id == project.c.id, hook.c.scope != HookScope.PROJECT
     reaches = of_many & ((hook.c.scope == HookScope.SYSTEM) | above)
-    parts: list[ColumnElement[int]] = [case((reported, REPORTED), else_=0)]
+    chatted = (
+        select(integration.c.id)
+        .where(integration.c.project_id == project.c.id, integration.c.active)
+        .correlate(project)
+        .exists()
+    )
+    mailed = select(installation.c.id).where(installation.c.mails).exists()
+    others = ((reported, REPORTED), (chatted, CHATTED), (mailed, MAILED))
+    parts: list[ColumnElement[int]] = [case((there, bit), else_=0) for there, bit in others]
     for bit in BITS.values():
         wants = hook.c.events.bitwise_and(bit) != 0
         own = select(hook.c.id).where(mine, wants).correlate(project).exists()
@@ -122,7 +134,7 @@ _WATCHED: Final = _watched()
 
 
 async def watch(connection: AsyncConnection, owner: Owner) -> None:
-    """Write into the projects of an owner what hooks and links to forges want to hear of.
+    """Write into the projects of an owner what hooks, links to forges and integrations want to hear of.
 
     Whoever adds a project to a group refers to the group's row: while hooks of many projects change, those rows are
     locked, so that a project which is made at that moment sees the hook or is seen by it.

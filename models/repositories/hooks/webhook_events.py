@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.hooks.webhooks import (
     BITS,
     DEPLOYMENT_STATUSES,
+    MAILED,
     MAX_FAILURES,
     OFF,
     REPORTED,
@@ -24,9 +25,13 @@ from domain.hooks.webhooks import (
     passes_branch_filter,
     wants,
 )
+from domain.notifications.occasions import Occasion
+from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.hooks import commit_reports
 from models.repositories.namespaces.group_ancestry import lies_in, namespace
+from models.repositories.notifications import notices
+from models.repositories.notifications.notices import TOLD, Noticed
 from models.rows.hooks import ChangedPipelineRow
 from models.tables.environments import Deployment
 from models.tables.hooks import Hook, HookDelivery, HookEvent
@@ -88,6 +93,7 @@ _JOBS: Final = (
         job.c.runner_id,
         job.c.failure_reason,
         job.c.allow_failure,
+        job.c.environment_action,
         pipeline.c.status.label("pipeline_status"),
         pipeline.c.started_at.label("pipeline_started_at"),
         pipeline.c.finished_at.label("pipeline_finished_at"),
@@ -144,6 +150,7 @@ class _JobRow:
     runner_id: int | None
     failure_reason: str
     allow_failure: bool
+    environment_action: str
     pipeline_status: str
     pipeline_started_at: datetime | None
     pipeline_finished_at: datetime | None
@@ -179,20 +186,45 @@ class ChangedJob(Protocol):
     def watched(self) -> int:
         """What of its project is watched."""
 
+    @property
+    def environment_action(self) -> str:
+        """What it does with its environment; empty for a job that has none."""
+
+
+def _heard(row: ChangedJob) -> int:
+    """What of a job is to be heard; people are told of those that deploy alone."""
+    return row.watched & (_OF_JOBS | TOLD if row.environment_action else _OF_JOBS)
+
 
 async def jobs_changed(connection: AsyncConnection, rows: Iterable[ChangedJob], now: datetime) -> None:
     """Jobs have a new status."""
-    watched = {row.id: row.watched for row in rows if row.watched & _OF_JOBS}
+    watched = {row.id: row.watched for row in rows if _heard(row)}
     if not watched:
         return
     happened: list[Happening] = []
+    noticed: list[Noticed] = []
     for row in all_of(_JobRow, await connection.execute(_JOBS, {"b_jobs": sorted(watched)})):
         if wants(watched[row.id], Event.JOB):
             happened.append(_of_job(row, Event.JOB))
         deploys = row.deployment_id is not None and row.status in DEPLOYMENT_STATUSES
         if deploys and wants(watched[row.id], Event.DEPLOYMENT):
             happened.append(_of_job(row, Event.DEPLOYMENT))
+        noticed += _noticed(row, watched[row.id], deploys=deploys)
     await note(connection, happened, now)
+    await notices.put(connection, noticed, now)
+
+
+def _noticed(row: _JobRow, watched: int, *, deploys: bool) -> list[Noticed]:
+    """What people may be told of a job: of its deployment, or that it waits for somebody who may deploy."""
+    kind, hearers = Occasion.DEPLOYMENT_WAITING, MAILED
+    if deploys:
+        kind, hearers = notices.OF_DEPLOYMENTS[row.status]
+    elif row.status != Status.MANUAL or not row.environment_action:
+        return []
+    if not watched & hearers:
+        return []
+    facts = {"status": row.status, "failure_reason": row.failure_reason, "allow_failure": row.allow_failure}
+    return [Noticed(row.project_id, kind, row.user_id, row.pipeline_id, row.id, facts=facts)]
 
 
 def _of_job(row: _JobRow, kind: Event) -> Happening:
@@ -202,8 +234,12 @@ def _of_job(row: _JobRow, kind: Event) -> Happening:
     return Happening(row.project_id, kind, row.user_id, row.pipeline_id, row.id, facts=facts)
 
 
-async def pipeline_changed(connection: AsyncConnection, pipeline_id: int, watched: int, now: datetime) -> None:
+async def pipeline_changed(
+    connection: AsyncConnection, pipeline_id: int, watched: int, status: str, now: datetime
+) -> None:
     """A pipeline has a new status."""
+    if watched & TOLD and status in notices.ENDS:
+        await notices.pipeline_ended(connection, pipeline_id, Status(status), now)
     if not watched & _OF_PIPELINES:
         return
     row = one_of(ChangedPipelineRow, await connection.execute(_PIPELINE, {"b_pipeline": pipeline_id}))
@@ -211,6 +247,11 @@ async def pipeline_changed(connection: AsyncConnection, pipeline_id: int, watche
         await commit_reports.want(connection, row, now)
     if wants(watched, Event.PIPELINE):
         await note(connection, [await _of_pipeline(connection, row)], now)
+
+
+def is_status_heard(watched: int, status: str) -> bool:
+    """Whether anybody hears of a pipeline that has this status now."""
+    return bool(watched & ~TOLD) or (bool(watched) and status in notices.ENDS)
 
 
 async def _of_pipeline(connection: AsyncConnection, row: ChangedPipelineRow) -> Happening:
@@ -221,23 +262,33 @@ async def _of_pipeline(connection: AsyncConnection, row: ChangedPipelineRow) -> 
     return Happening(row.project_id, Event.PIPELINE, row.user_id, row.id, facts=facts)
 
 
-async def pipeline_made(connection: AsyncConnection, pipeline_id: int, watched: int, now: datetime) -> None:
+async def pipeline_made(
+    connection: AsyncConnection, pipeline_id: int, watched: int, status: str, now: datetime
+) -> None:
     """A pipeline is there, with its jobs."""
-    await pipeline_changed(connection, pipeline_id, watched, now)
+    await pipeline_changed(connection, pipeline_id, watched, status, now)
     if watched & _OF_JOBS:
         ids = (await connection.execute(_MADE, {"b_pipeline": pipeline_id})).scalars().all()
         await jobs_made(connection, ids, watched, now)
 
 
-async def jobs_made(connection: AsyncConnection, ids: Iterable[int], watched: int, now: datetime) -> None:
-    """Jobs are there."""
-    await jobs_changed(connection, [_Made(job_id, watched) for job_id in ids], now)
+async def jobs_made(
+    connection: AsyncConnection, ids: Iterable[int], watched: int, now: datetime, *, environment_action: str = ""
+) -> None:
+    """Jobs are there, or one that a runner has taken, with what it does with its environment."""
+    await jobs_changed(connection, [_Made(job_id, watched, environment_action) for job_id in ids], now)
+
+
+def is_claim_heard(watched: int, environment_action: str) -> bool:
+    """Whether anybody hears that a job of a project has been taken, or that its pipeline runs."""
+    return bool(watched & (~MAILED if environment_action else ~TOLD))
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
     id: int
     watched: int
+    environment_action: str
 
 
 async def sample(connection: AsyncConnection, project_id: int, kind: Event) -> Happening | None:

@@ -74,6 +74,10 @@ class DiscussionRow:
     discussion: str
 
 
+NEWEST: Final = func.min(note.c.id).desc()
+"""The order of threads that begins with the newest."""
+
+
 def discussions(wanted: NoteFilter) -> Listing[DiscussionRow]:
     """Statement for the ids of threads, the oldest first."""
     of_each = select(note.c.discussion).where(*wanted.conditions()).group_by(note.c.discussion)

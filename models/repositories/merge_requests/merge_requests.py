@@ -24,6 +24,7 @@ from models.rows.pipelines import PipelineRow
 from models.tables.accounts import User
 from models.tables.labels import Milestone
 from models.tables.merge_requests import Approval, MergeRequest
+from models.tables.notifications import Notice
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.typed_rows import all_of, first_of, one_of
@@ -31,6 +32,7 @@ from models.typed_rows import all_of, first_of, one_of
 merge_request = table_of(MergeRequest)
 approval = table_of(Approval)
 milestone = table_of(Milestone)
+notice = table_of(Notice)
 pipeline = table_of(Pipeline)
 project = table_of(Project)
 user = table_of(User)
@@ -136,6 +138,7 @@ async def remove(connection: AsyncConnection, key: int) -> None:
     """Delete a merge request with all that belongs to it; its pipelines stay."""
     from_it = update(pipeline).where(pipeline.c.merge_request_id == key).values(merge_request_id=None)
     await connection.execute(from_it)
+    await connection.execute(update(notice).where(notice.c.merge_request_id == key).values(merge_request_id=None))
     await connection.execute(delete(approval).where(approval.c.merge_request_id == key))
     await merge_request_notes.forget(connection, key)
     await merge_request_versions.forget(connection, key)

@@ -16,7 +16,7 @@ from models.typed_rows import all_of
 
 _COPIED = (
     "pipeline_id stage_id project_id user_id name position stage_position stage_name first_id when needs retry "
-    "start_in plan why variables tags demand_id timeout exit_codes_allowed interruptible bridge strategy "
+    "start_in plan why variables inputs tags demand_id timeout exit_codes_allowed interruptible bridge strategy "
     "resource_group_id environment_id environment_action"
 ).split()
 

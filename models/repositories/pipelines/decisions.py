@@ -251,9 +251,11 @@ async def _answer(connection: AsyncConnection, decision: Decision, now: datetime
 
 async def _keep_answer(connection: AsyncConnection, pipeline_id: int, answer: Answer, now: datetime) -> None:
     given = [{"key": key, "value": value} for key, value in answer.variables.items()]
-    variables = [*await play_variables.take(connection, pipeline_id, answer.key), *given] if answer.key else given
-    if variables and answer.jobs:
-        await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(variables=variables))
+    kept = await play_variables.take(connection, pipeline_id, answer.key) if answer.key else play_variables.Given()
+    written: dict[str, Any] = {"variables": [*kept.variables, *given], "inputs": kept.inputs}
+    changed = {name: value for name, value in written.items() if value}
+    if changed and answer.jobs:
+        await connection.execute(update(job).where(job.c.id.in_(answer.jobs)).values(**changed))
     if answer.key and answer.name == "retry_job":
         await pinned_steps.give(connection, pipeline_id, answer)
     if answer.key:
@@ -275,8 +277,9 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     """Fold the rows into stage and pipeline statuses, holding the stages so that no claim slips in between."""
     folded = await fold_stages(connection, decision.pipeline_id)
     values = {"b_pipeline": decision.pipeline_id}
-    was = (await connection.execute(_STATUS, values)).scalar_one() if before.watched else before.status
     status = settled(Status(before.status), folded)
+    is_heard = webhook_events.is_status_heard(before.watched, status)
+    was = (await connection.execute(_STATUS, values)).scalar_one() if is_heard else before.status
     number = {"b_pipeline": decision.pipeline_id, "b_run": decision.run, "b_tick": decision.tick}
     ended = now if status in COMPLETE else None
     written = await connection.execute(
@@ -285,7 +288,7 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     if written.rowcount == 0:
         raise Stale
     if status != was:
-        await webhook_events.pipeline_changed(connection, decision.pipeline_id, before.watched, now)
+        await webhook_events.pipeline_changed(connection, decision.pipeline_id, before.watched, status, now)
     return status
 
 

@@ -17,7 +17,7 @@ from models.typed_rows import all_of, first_of
 job = table_of(Job)
 pipeline = table_of(Pipeline)
 
-_LARGE: Final = frozenset({"plan", "why", "variables", "retry", "needs", "exit_codes_allowed"})
+_LARGE: Final = frozenset({"plan", "why", "variables", "inputs", "retry", "needs", "exit_codes_allowed"})
 LISTED: Final = (
     *(column for column in job.c if column.name not in _LARGE),
     job.c.plan["manual_confirmation"].as_string().label("manual_confirmation"),

@@ -12,16 +12,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from domain.messages import Answer, Leaving, Load, Loaded, Page, joined
 from domain.pipelines.packing import Packed, pack
+from domain.pipelines.pipeline import Pipeline
 from domain.pipelines.status import OPEN, Status
 from domain.pipelines.verdict import Verdict
 from models.columns import table_of
 from models.repositories.hooks import webhook_events
 from models.repositories.pipelines.job_rows import SNAPSHOT, SnapshotRow, VerdictRow, job, snapshot, verdict_of
 from models.tables.outbox import OperationKey
-from models.tables.pipelines import Pipeline, Stage
+from models.tables.pipelines import Pipeline as PipelineTable
+from models.tables.pipelines import Stage
 from models.typed_rows import all_of, first_of
 
-pipeline = table_of(Pipeline)
+pipeline = table_of(PipelineTable)
 stage = table_of(Stage)
 operation_key = table_of(OperationKey)
 
@@ -53,6 +55,9 @@ _ROWS: Final = (
     .where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried, job.c.position > bindparam("b_after"))
     .order_by(job.c.position)
     .limit(PAGE_ROWS)
+)
+_ALL_ROWS: Final = (
+    select(*SNAPSHOT).where(job.c.pipeline_id == bindparam("b_pipeline"), ~job.c.retried).order_by(job.c.position)
 )
 _EARLIER: Final = (
     select(*SNAPSHOT)
@@ -168,6 +173,21 @@ async def load(connection: AsyncConnection, pipeline_id: int) -> Loaded:
     while (following := pages[-1].following) is not None:
         pages.append(await page(connection, Load(pipeline_id, following)))
     return joined(pages)
+
+
+async def shown(connection: AsyncConnection, pipeline_id: int) -> Pipeline:
+    """The pipeline that `load` gives, for whoever only looks: in three statements. Raises `NotFound`."""
+    top = await head(connection, pipeline_id)
+    stages = await _stages(connection, pipeline_id)
+    rows = all_of(SnapshotRow, await connection.execute(_ALL_ROWS, {"b_pipeline": pipeline_id}))
+    return Pipeline(
+        top.id,
+        tuple(row.name for row in stages),
+        tuple(map(snapshot, rows)),
+        Status(top.status),
+        top.auto_cancel.get("on_new_commit", "conservative"),
+        top.auto_cancel.get("on_job_failure", "none"),
+    )
 
 
 async def answers(

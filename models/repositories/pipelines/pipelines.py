@@ -17,7 +17,7 @@ from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.environments import environments
 from models.repositories.hooks import webhook_events
-from models.repositories.pipelines import outbox, redundant, resource_groups
+from models.repositories.pipelines import configurations, outbox, redundant, resource_groups
 from models.repositories.pipelines.compiled import plan_document, reasons_document, why_document
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
@@ -131,9 +131,10 @@ async def create(
         row["demand_id"] = demand_ids[demands.tag_key(row["tags"])]
     await connection.execute(insert(job), jobs)
     await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
+    await configurations.put(connection, pipeline_id, plan.merged)
     await outbox.put(connection, outbox.START, pipeline_id, now)
     await redundant.tell(connection, pipeline_id, now, head=request.head)
-    await webhook_events.pipeline_made(connection, pipeline_id, owner.watched, now)
+    await webhook_events.pipeline_made(connection, pipeline_id, owner.watched, Status.CREATED, now)
     return pipeline_id
 
 
@@ -164,7 +165,7 @@ async def create_ended(
         connection, request, status, now, failure_reason=reason, yaml_errors=errors, finished_at=now
     )
     watched = await webhook_events.watched(connection, request.project_id)
-    await webhook_events.pipeline_made(connection, pipeline_id, watched, now)
+    await webhook_events.pipeline_made(connection, pipeline_id, watched, status, now)
     return pipeline_id
 
 

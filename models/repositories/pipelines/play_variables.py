@@ -1,11 +1,12 @@
-"""Variables that a person gives to a job when playing it by the API: they wait here, and never cross Temporal.
+"""Variables and inputs that a person gives to a job when starting it: they wait here, and never cross Temporal.
 
 They are written before the workflow is asked, under the key of the command, and taken in the transaction that records
 the command's answer (docs/seam.md, "Messages": messages carry ids, never secrets).
 """
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from sqlalchemy import bindparam, delete
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,24 +24,38 @@ _PUT: Final = {
 _TAKE: Final = (
     delete(play_variables)
     .where(play_variables.c.pipeline_id == bindparam("b_pipeline"), play_variables.c.key == bindparam("b_key"))
-    .returning(play_variables.c.variables)
+    .returning(play_variables.c.variables, play_variables.c.inputs)
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given, as the columns of `Job` have it; None and nothing are for "as it was"."""
+
+    variables: list[dict[str, str]] = field(default_factory=list)
+    inputs: Mapping[str, Any] | None = None
+
+
 async def put(
-    connection: AsyncConnection, pipeline_id: int, key: str, job_id: int, variables: Mapping[str, str]
+    connection: AsyncConnection,
+    pipeline_id: int,
+    key: str,
+    job_id: int,
+    variables: Mapping[str, str],
+    inputs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep the variables of a command; those of a command with the same key stay as they are."""
+    """Keep the variables and inputs of a command; those of a command with the same key stay as they are."""
     row = {
         "pipeline_id": pipeline_id,
         "key": key,
         "job_id": job_id,
         "variables": [{"key": name, "value": value} for name, value in variables.items()],
+        "inputs": dict(inputs) if inputs else None,
     }
     await connection.execute(_PUT[connection.dialect.name], row)
 
 
-async def take(connection: AsyncConnection, pipeline_id: int, key: str) -> list[dict[str, str]]:
-    """The variables of a command as `Job.variables` has them, and forget them; empty if there are none."""
+async def take(connection: AsyncConnection, pipeline_id: int, key: str) -> Given:
+    """What was given with a command, and forget it."""
     found = (await connection.execute(_TAKE, {"b_pipeline": pipeline_id, "b_key": key})).first()
-    return [] if found is None else list(found.variables)
+    return Given() if found is None else Given(list(found.variables), found.inputs)

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
+from models.repositories.paging import Listing, every_of
 from models.tables.pipelines import Job
-from models.typed_rows import all_of
 
 job = table_of(Job)
 
@@ -27,14 +27,19 @@ class ExplainedJob:
     demand_id: int
 
 
-async def of_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[ExplainedJob]:
-    """The latest attempt of each job of a pipeline with its reason, in the order of the configuration."""
+def listed(pipeline_id: int) -> Listing[ExplainedJob]:
+    """Statement for the latest attempt of each job of a pipeline with its reason, in the order of the configuration."""
     statement = (
         select(job.c.id, job.c.name, job.c.stage_name, job.c.why, job.c.status, job.c.bridge, job.c.demand_id)
         .where(job.c.pipeline_id == pipeline_id, ~job.c.retried)
         .order_by(job.c.stage_position, job.c.position)
     )
-    return all_of(ExplainedJob, await connection.execute(statement))
+    return Listing(statement, ExplainedJob)
+
+
+async def of_jobs(connection: AsyncConnection, pipeline_id: int) -> Sequence[ExplainedJob]:
+    """All of them."""
+    return await every_of(connection, listed(pipeline_id))
 
 
 async def of_job(connection: AsyncConnection, job_id: int) -> dict[str, Any]:

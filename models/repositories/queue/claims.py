@@ -186,8 +186,7 @@ async def lift(connection: AsyncConnection, taken: Iterable[HandOut], now: datet
         await connection.execute(_LIFT_STAGE, [{"b_stage": stage_id} for stage_id in sorted(stages)])
     rows = (item.pipeline for item in taken)
     begun = {row.id for row in rows if not (row.status == Status.RUNNING and row.started_at)}
-    watched = [item for item in taken if item.project.watched]
-    if watched:
+    if any(webhook_events.is_claim_heard(item.project.watched, item.job.environment_action) for item in taken):
         await _lift_and_tell(connection, taken, begun, now)
     elif begun:
         await connection.execute(_LIFT_PIPELINE, [{"b_pipeline": number, "b_now": now} for number in sorted(begun)])
@@ -199,9 +198,11 @@ async def _lift_and_tell(connection: AsyncConnection, taken: Sequence[HandOut], 
     for number in sorted(begun):
         lifted = (await connection.execute(_LIFTED, {"b_pipeline": number, "b_now": now})).first()
         if lifted is not None and around[number].pipeline.status != Status.RUNNING:
-            await webhook_events.pipeline_changed(connection, number, around[number].project.watched, now)
+            watched = around[number].project.watched
+            await webhook_events.pipeline_changed(connection, number, watched, Status.RUNNING, now)
     for item in taken:
-        await webhook_events.jobs_made(connection, [item.job.id], item.project.watched, now)
+        action = item.job.environment_action
+        await webhook_events.jobs_made(connection, [item.job.id], item.project.watched, now, environment_action=action)
 
 
 async def _open(

@@ -7,18 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.configurations.graph_layout import HEIGHT, MAX_ROWS, ROW, WIDTH, layout
-from cli.configurations.graph_svg import svg
+from cli.configurations.graph_svg import SIZES, svg
 from cli.configurations.plan_graph import mermaid, nodes
 from domain.config.plan import JobPlan, Plan, When
+from domain.graphs.layout import Layout, by_stage
 from tests.cli.plans import absent, job, needs, plan
 
+WIDTH, HEIGHT, ROW, MAX_ROWS = SIZES.width, SIZES.height, SIZES.row, SIZES.max_rows
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def parallel(name: str, total: int, stage: str = "test") -> list[JobPlan]:
     """The instances of a parallel job."""
     return [job(f"{name} {at}/{total}", stage, node_index=at, node_total=total) for at in range(1, total + 1)]
+
+
+def layout(made: Plan) -> Layout:
+    """Where the nodes of a plan stand."""
+    return by_stage([node.vertex for node in nodes(made)], len(made.stages), SIZES)
 
 
 def by_class(text: str, name: str) -> list[ElementTree.Element]:
@@ -85,25 +91,25 @@ def test_names_cannot_break_the_picture() -> None:
 
 def test_needs_inside_a_stage_go_to_the_right() -> None:
     made = plan(job("c", needs=needs("b")), job("b", needs=needs("a")), job("a", needs=()))
-    where = layout(nodes(made), made.stages)
+    where = layout(made)
     left = [where.corners[position][0] for position in range(3)]
     assert left[2] < left[1] < left[0]
 
 
-def test_nodes_that_need_each_other_through_instances_are_still_drawn() -> None:
+def test_parallel_jobs_that_need_each_other_are_drawn_as_single_ones() -> None:
     made = plan(
         job("a 1/2", node_index=1, node_total=2, needs=needs("b 1/2")),
         job("a 2/2", node_index=2, node_total=2, needs=()),
         job("b 1/2", node_index=1, node_total=2, needs=()),
         job("b 2/2", node_index=2, node_total=2, needs=needs("a 2/2")),
     )
-    assert len(nodes(made)) == len(layout(nodes(made), made.stages).corners) == 2
+    assert len(nodes(made)) == len(layout(made).corners) == 4
 
 
 @pytest.mark.parametrize("count", [1, MAX_ROWS, MAX_ROWS + 1, 200])
 def test_a_tall_stage_is_folded(count: int) -> None:
     made = plan(*(job(f"j{at}") for at in range(count)))
-    where = layout(nodes(made), made.stages)
+    where = layout(made)
     assert where.height <= MAX_ROWS * ROW + 300
     assert len(set(where.corners.values())) == count
 
@@ -124,7 +130,7 @@ def plans(draw: st.DrawFn) -> Plan:
 @settings(max_examples=60, deadline=None, database=None)
 @given(plans())
 def test_no_two_nodes_overlap_and_all_are_inside(made: Plan) -> None:
-    where = layout(nodes(made), made.stages)
+    where = layout(made)
     corners = list(where.corners.values())
     assert len(corners) == len(made.jobs)
     for at, (x, y) in enumerate(corners):

@@ -21,6 +21,7 @@ export function askFirst() {
     event.stopImmediatePropagation();
     const submitter = event.submitter;
     if (!(await agreed(question, submitter ? submitter.textContent.trim() : "Go on"))) return;
+    if (!form.elements.confirmed) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "confirmed", value: "yes" }));
     asked.add(form);
     if (form.isConnected) form.requestSubmit(submitter && submitter.isConnected ? submitter : undefined);
     asked.delete(form);

@@ -70,5 +70,10 @@ export function follow() {
     detail.connection.lastEventId ||= live.dataset.version;
     if (detail.connection.attempt > 0 && !document.hidden) lost();
   });
+  // Only now: htmx may have gone through the page before its extension was there.
+  const address = new URL(live.dataset.events, location.href);
+  address.searchParams.set("version", live.dataset.version);
+  live.setAttribute("hx-sse:connect", address.pathname + address.search);
+  window.htmx.process(live);
   setInterval(() => { if (document.hidden) look(live); }, HIDDEN);
 }

@@ -80,7 +80,9 @@ async def test_what_waits_for_somebody_is_deployed_by_its_button(here: Deploying
     (address,) = re.findall(r'action="([^"]*/-/jobs/\d+/play)"', page)
     origin = {"Origin": here.site.services.settings.url, **forms.TOKEN}
     async with browser(here.site, here.site.root, **origin) as client:
-        assert (await client.post(address)).status_code == 303
+        asked = await client.post(address)
+        assert (asked.status_code, "Really ship it?" in asked.text) == (200, True), "a browser without scripts is asked"
+        assert (await client.post(address, data={"confirmed": "yes"})).status_code == 303
     await here.finish(pipeline_id)
     assert "Deployed now" in (await here.see(f"/{production}")).text
 

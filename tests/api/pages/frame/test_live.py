@@ -109,7 +109,7 @@ async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
             seen += [line async for line in _until(lines, "Running")]
             await site.world.put(job, "failed", failure_reason="script_failure")
             await site.services.notifications.notify(pipeline_topic(pipeline))
-            seen += [line async for line in _until(lines, "script failure")]
+            seen += [line async for line in _until(lines, "Failed")]
         assert sum(line == "event: part" for line in seen) >= 3
 
 

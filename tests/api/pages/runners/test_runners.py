@@ -41,7 +41,7 @@ async def test_the_queue_and_the_runners_are_shown_with_what_serves_them(site: S
     assert f'<a class="tag" href="#runner-{site.world.runner_id}">' in page
     gpu = re.search(r'<tr id="queue-\w+">(?:(?!</tr>).)*<bdi>gpu</bdi>.*?</tr>', page, re.DOTALL)
     assert gpu is not None
-    assert "1 of them no runner takes" in gpu[0]
+    assert "No runner takes 1 of them" in gpu[0]
     assert "1 paused" in gpu[0]
     assert f'href="#runner-{paused}"' in gpu[0]
     row = re.search(rf'<tr id="runner-{site.world.runner_id}">.*?</tr>', page, re.DOTALL)

@@ -1,0 +1,79 @@
+"""What the caller may do with a job now, and what each of it will do: the buttons of its page."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from application.access import ProjectAccess
+from application.jobs.leavings import is_erasable, require_erase
+from auth.permissions import LEVEL_FOR, Action
+from domain.errors import Forbidden, NotFound, Unauthenticated
+from domain.pipelines.operations import CANCELABLE, RETRIABLE
+from domain.pipelines.status import COMPLETE, Status
+from domain.pipelines.stuck import awaits_permission
+from models.repositories.environments import deploy_permissions
+from models.rows.artifacts import ArtifactRow
+from models.rows.pipelines import JobRow, PipelineRow
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """The buttons. `inputs` and `steps` say that there is more to say than yes."""
+
+    play: bool
+    unschedule: bool
+    retry: bool
+    steps: bool
+    inputs: bool
+    cancel: bool
+    erase: bool
+    keep: bool
+    delete: bool
+    allow: bool
+
+    @property
+    def more(self) -> bool:
+        """Whether there are some that are seldom wanted."""
+        return self.erase or self.keep or self.delete
+
+
+async def offers_of(
+    connection: AsyncConnection,
+    project: ProjectAccess,
+    row: JobRow,
+    pipeline: PipelineRow,
+    archive: ArtifactRow | None,
+    stuck: str = "",
+) -> Offers:
+    """What the REST API would do for the caller."""
+    guarded = await deploy_permissions.refusal_of_job(connection, row.id, project.caller.user_id)
+    state, ours = Status(row.status), not row.retried and not guarded
+    allowed = ours and project.may_run(pipeline)
+    ended = state in COMPLETE
+    return Offers(
+        play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
+        unschedule=allowed and state is Status.SCHEDULED,
+        retry=allowed and state in RETRIABLE,
+        steps=bool(row.plan.get("run")),
+        inputs=bool(row.plan.get("inputs")),
+        cancel=ours and _may(project, Action.RUN) and state in CANCELABLE,
+        erase=not guarded and _may_erase(project, row),
+        keep=_may(project, Action.RUN) and archive is not None and archive.expire_at is not None,
+        delete=_may(project, Action.ADMINISTER) and ended and archive is not None,
+        allow=project.caller.is_admin and awaits_permission(stuck),
+    )
+
+
+def _may(project: ProjectAccess, action: Action) -> bool:
+    """Whether the caller sees a button; on which refs they may press it is told when they try."""
+    return project.caller.is_known and project.level >= LEVEL_FOR[action]
+
+
+def _may_erase(project: ProjectAccess, row: JobRow) -> bool:
+    if not is_erasable(row):
+        return False
+    try:
+        require_erase(project, row)
+    except (Forbidden, NotFound, Unauthenticated):
+        return False
+    return True

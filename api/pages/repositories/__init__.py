@@ -1,0 +1,1 @@
+"""Pages of what a repository holds: commits, folders, files, and what differs."""

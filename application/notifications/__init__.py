@@ -1,0 +1,1 @@
+"""Telling people: whom, in which words, and how they end it."""

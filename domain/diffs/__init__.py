@@ -1,0 +1,1 @@
+"""Patches as git writes them: lines with their numbers on both sides."""

@@ -1,0 +1,1 @@
+"""Telling people: what is told, whom, and in which words."""

@@ -1,0 +1,1 @@
+() => [...document.querySelectorAll('time')].map((time) => ({at: time.dateTime, title: time.title, text: time.innerText}))

@@ -1,0 +1,1 @@
+"""What the pages have to show: made through the doors that people, git and runners use."""

@@ -1,0 +1,109 @@
+"""Pages for everyone: narrow windows, no pointer, no motion, the reader's clock; and pictures of them for the README.
+
+Marked slow: every kind of page is opened in several windows.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.browser.links import Found
+from tests.browser.probes import probe
+from tests.browser.scenery.world import World
+from tests.browser.visits import PHONE, SMALL, WIDE, Theme, Visitor, visitor
+
+pytestmark = pytest.mark.slow
+
+PICTURES: Final = "PERDURE_SCREENSHOTS"
+"""The folder for pictures; without it none are kept."""
+_MAX_STOPS: Final = 120
+_TIMES: Final = probe("times")
+_LOCAL: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)? ?\+05:45")
+_MOVES: Final = probe("moving")
+_NUMBERED: Final = probe("stops")
+_FOCUSED: Final = probe("focused")
+
+
+async def wanted(world: World, pages: Found) -> list[str]:
+    """One page of each kind, and those that look different."""
+    return sorted({*pages.pages.values(), *await world.striking()})
+
+
+async def test_no_page_is_wider_than_a_narrow_window(world: World, chromium: Browser, pages: Found) -> None:
+    faults = []
+    async with visitor(chromium, world.live, world.live.root, size=SMALL) as tab:
+        for path in await wanted(world, pages):
+            await tab.visit(path)
+            faults += [f"{path}: {text}" for text in await tab.overflow()]
+    assert not faults, "\n".join(faults)
+
+
+async def test_times_are_the_readers_and_nothing_moves_for_whom_it_should_not(
+    world: World, chromium: Browser, pages: Found
+) -> None:
+    faults, seen = [], 0
+    async with visitor(chromium, world.live, world.live.root, reduced_motion="reduce") as tab:
+        for path in await wanted(world, pages):
+            await tab.visit(path)
+            times = await tab.page.evaluate(_TIMES)
+            seen += len(times)
+            faults += [f"{path}: {time}" for time in times if not _is_local(time)][:2]
+            faults += [f"{path}: moves: {text}" for text in await tab.page.evaluate(_MOVES)]
+    assert seen > 40
+    assert not faults, "\n".join(faults)
+
+
+def _is_local(time: dict[str, Any]) -> bool:
+    """Whether the title is the moment in the reader's zone, and the text does not tell another zone's."""
+    return bool(_LOCAL.search(time["title"])) and "UTC" not in time["text"]
+
+
+async def test_a_keyboard_reaches_everything_and_shows_where_it_is(world: World, chromium: Browser) -> None:
+    faults = []
+    async with visitor(chromium, world.live, world.live.root) as tab:
+        for path in await world.portraits():
+            await tab.visit(path)
+            faults += [f"{path}: {text}" for text in await _stops(tab)]
+    assert not faults, "\n".join(faults)
+
+
+async def _stops(tab: Visitor) -> list[str]:
+    """Go through a page by the Tab key: what is never reached, and what does not show that it is."""
+    count = await tab.page.evaluate(_NUMBERED)
+    left, faults = {str(number) for number in range(count)}, []
+    for _ in range(min(count + 5, _MAX_STOPS)):
+        await tab.page.keyboard.press("Tab")
+        stop = await tab.page.evaluate(_FOCUSED)
+        if stop is None:
+            break
+        left.discard(stop["stop"])
+        if not stop["seen"]:
+            faults.append(f"focus cannot be seen: {stop['html']}")
+        if not stop["inWindow"]:
+            faults.append(f"focus is out of sight: {stop['html']}")
+    if count < _MAX_STOPS:
+        for number in sorted(left, key=int)[:4]:
+            html = await tab.page.locator(f'[data-stop="{number}"]').first.evaluate(
+                "node => node.outerHTML.slice(0, 140)"
+            )
+            faults.append(f"never reached: {html}")
+    return faults
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "390"])
+async def test_pictures_of_pages(world: World, chromium: Browser, theme: Theme, size: tuple[int, int]) -> None:
+    folder = os.environ.get(PICTURES)
+    faults = []
+    async with visitor(chromium, world.live, world.live.root, size=size, theme=theme) as tab:
+        for name, path in (await world.named_portraits()).items():
+            tab.faults.clear()
+            await tab.visit(path)
+            faults += [f"{path}: {text}" for text in [*await tab.overflow(), *tab.faults.all()]]
+            if folder:  # Playwright makes it
+                await tab.page.screenshot(path=Path(folder) / f"{name}-{size[0]}-{theme}.png", animations="disabled")
+    assert not faults, "\n".join(faults)

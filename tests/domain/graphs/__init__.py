@@ -1,0 +1,1 @@
+"""Graphs of jobs: their nodes, their places, their longest chain and their times."""
