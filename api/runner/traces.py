@@ -13,7 +13,7 @@ from api.runner.trace_writer import Chunk
 from api.services import Services
 from api.v4.jobs.log import note_growth
 from application.jobs.job_access import claims_for, held
-from application.jobs.log_indexes import GROWN
+from application.jobs.log_indexes import has_grown
 from auth.job_token import JobClaims, Scope
 from domain.errors import Invalid, JobNotRunning
 from domain.pipelines.status import Status
@@ -50,11 +50,11 @@ async def append_trace(job_id: int, request: Request, services: Services) -> Res
 
 
 def _afterwards(services: Services, row: HeldJob, size: int) -> BackgroundTasks:
-    """When its runner has the response, readers hear of a chunk, and a log that has grown much is read."""
+    """When its runner has the response, readers hear of a chunk, and a large log that has grown is read."""
     tasks = BackgroundTasks()
     if traces.is_watched(row):
         tasks.add_task(services.notifications.show, trace_topic(row.id))
-    if row.size // GROWN != (row.size + size) // GROWN:
+    if has_grown(row.size, size):
         tasks.add_task(note_growth, services, row.id)
     return tasks
 

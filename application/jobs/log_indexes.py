@@ -1,6 +1,7 @@
 """Indexes of logs, kept while the logs grow: each stretch is read once, by whichever process comes first.
 
-Parts are in the database as long as the log is; when the job has ended the whole index is one object beside the log.
+Parts are in the database as long as the log is; later the whole index is one object beside the log, made at once for a
+large log, and when somebody looks for others.
 An index that is missing, or that another version has made, is made anew from the log.
 """
 
@@ -25,7 +26,9 @@ from storage.objects import ObjectStore
 SMALL: Final = 256 * 1024
 """Bytes of a log, or of the end of one, that are read again rather than to keep their index."""
 GROWN: Final = 1024 * 1024
-"""Bytes by which a log grows before it is read though nobody looks at it; the most that is read at a time."""
+"""The most that is read at a time, and by how much a log grows before it is read though nobody looks at it."""
+LARGE: Final = 8 * GROWN
+"""Bytes of a log that is read before somebody looks at it, some 30 ms of work; most logs nobody ever opens."""
 _KNOWN: Final = 16
 """Indexes that a process remembers; the largest takes some MiB."""
 _THREADS: Final = ThreadPoolExecutor(1, thread_name_prefix="log-index")
@@ -95,8 +98,8 @@ class LogIndexes:
             self._known.popitem(last=False)
 
     async def put(self, log: IndexedLog, read: Read) -> None:
-        """Store the whole index of a frozen log, beside it."""
-        if log.size > SMALL:
+        """Store the whole index of a frozen log that is large, beside it."""
+        if log.size > LARGE:
             await self._put(log, await self.of(log, read))
 
     async def _stored(self, log: IndexedLog) -> _Known:
@@ -172,3 +175,8 @@ async def _pieces(read: Read, start: int, end: int) -> AsyncGenerator[bytes, Non
                 gathered, size = [], 0
     if size:
         yield b"".join(gathered)
+
+
+def has_grown(before: int, size: int) -> bool:
+    """Whether a log that nobody may look at is to be read, when `size` bytes have come behind `before` others."""
+    return before + size > LARGE and before // GROWN != (before + size) // GROWN

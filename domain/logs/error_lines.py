@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_NEEDLES: Final = (b"rror", b"RROR", b"ERR!", b"atal", b"ATAL", b"FAIL", b"raceback", b"xception", b"panic:")
-"""One of these stands in each such line: looking for them is much faster than matching lines."""
+_NEEDLES: Final = (b"rror", b"RROR", b"ERR!", b"fata", b"Fata", b"FATA", b"FAIL", b"ceba", b"xcep", b"anic")
+"""One of these stands in each such line: looking for them is much faster than matching lines, and four letters are
+found faster than more."""
 MAX_LINE: Final = 400
 """Bytes around such a word that are looked at."""
 _STAMP: Final = rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE][ +])?"

@@ -24,7 +24,7 @@ _SHAPE: Final = bytes.maketrans(b"123456789abcdefE", b"000000000000000O")
 
 def joined(data: bytes) -> bytes:
     """The text with the pieces of its lines put together."""
-    return CONTINUED.sub(b"", data) if b"O+" in data or b"E+" in data else data
+    return CONTINUED.sub(b"", data) if b"Z " in data else data
 
 
 def line_end(data: bytes, start: int, *, is_last: bool) -> int:

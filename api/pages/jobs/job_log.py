@@ -122,7 +122,7 @@ async def log_lines(
 async def log_search(
     found: OpenedDep,
     services: ServicesDep,
-    q: Annotated[str, Query(min_length=1, max_length=MAX_QUERY)],
+    q: Annotated[str, Query(max_length=MAX_QUERY)] = "",
     first: LineNumber = 1,
     pattern: bool = False,
     exact: bool = False,
@@ -132,6 +132,8 @@ async def log_search(
     `next` is the line to go on at: a response takes a second at most. `fault` says what is wrong with a pattern, which
     is no error: it is being typed.
     """
+    if not q:
+        return _document({"generation": found.log.generation, "lines": [], "next": None})
     try:
         wanted = finder(q, is_pattern=pattern, is_exact=exact)
     except Invalid as error:

@@ -69,7 +69,7 @@ def rendered_line(line: bytes, style: Style, end: bytes | None = None) -> tuple[
 
 def _split(data: bytes) -> list[bytes]:
     """Lines without the newlines that end them; pieces of a line stay together."""
-    return _ENDS.split(data) if b"O+" in data or b"E+" in data else data.split(b"\n")
+    return _ENDS.split(data) if b"Z " in data else data.split(b"\n")
 
 
 def heading_of(text: str) -> str:

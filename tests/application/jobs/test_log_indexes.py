@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from application.jobs.log_indexes import GROWN, SMALL, LogIndexes
+from application.jobs import log_indexes
+from application.jobs.log_indexes import GROWN, LARGE, SMALL, LogIndexes, has_grown
+from domain.errors import NotFound
 from domain.logs.index import BEGIN, Part, extended
 from domain.logs.packing import unpacked
 from domain.object_keys import trace_index_key
@@ -92,8 +94,9 @@ class Kept:
 
 
 @pytest.fixture
-async def kept(world: World, tmp_path: Path) -> Kept:
-    """The log is empty yet."""
+async def kept(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """The log is empty yet; what the tests write in it is a large one."""
+    monkeypatch.setattr(log_indexes, "LARGE", GROWN)
     await world.begin("one: {script: x}\n")
     return Kept(world, ObjectStore.open((tmp_path / "objects").as_uri()), await world.take())
 
@@ -187,3 +190,26 @@ async def test_nothing_is_kept_of_a_log_that_is_gone_meanwhile(kept: Kept) -> No
 
     assert await kept.indexes().of(log, as_it_was) == whole(LOG, is_last=False)
     assert await kept.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("before", "size", "is_due"),
+    [(0, 100, False), (GROWN - 1, 1, False), (LARGE - 1, 2, True), (LARGE, 100, False), (LARGE + GROWN - 1, 1, True)],
+)
+def test_only_large_logs_are_read_while_nobody_looks(before: int, size: int, is_due: bool) -> None:
+    assert has_grown(before, size) is is_due
+
+
+async def test_a_smaller_log_gets_its_index_when_somebody_looks(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_indexes, "LARGE", LARGE)
+    await kept.write(LOG)
+    await kept.move()
+    with pytest.raises(NotFound):
+        await kept.store.size(kept.key)
+    log = SomeLog(kept.world.project_id, kept.job_id, 0, len(LOG), frozen=True, copied=True)
+
+    async def from_store(start: int, end: int) -> AsyncIterator[bytes]:
+        yield LOG[start:end]
+
+    assert await kept.indexes().of(log, from_store) == whole(LOG, is_last=True)
+    assert await kept.store.size(kept.key) > 0
