@@ -245,7 +245,7 @@ async def test_downstream_pipelines_stand_beside_their_bridges(site: Site) -> No
     for view in ("stage", "needs"):
         page = await text_of(site, f"/{pipeline}?view={view}")
         assert f'href="/{await site.path()}/-/pipelines/{child}" aria-label="{await site.path()} #2:' in page
-    assert f'<details class="card" id="below-{child}">' in page
+    assert f'<details id="below-{child}">' in page
     assert re.search(r'id="below-\d+".*?<bdi>test</bdi>', page, re.DOTALL), "its stages, one level down"
 
 
