@@ -1,5 +1,6 @@
 """What a person does to a page: by mouse, or by nothing but a keyboard."""
 
+from itertools import cycle
 from re import Pattern
 from typing import Final, Protocol
 
@@ -7,7 +8,13 @@ from playwright.async_api import Locator, Page, expect
 
 Name = str | Pattern[str]
 _MAX_STEPS: Final = 200
-_IS_FOCUSED: Final = "node => node === document.activeElement"
+_PLACE: Final = """
+(node) => {
+  if (node === document.activeElement) return 'here';
+  const picture = node.closest('svg.graph');
+  return picture && picture.contains(document.activeElement) ? 'in the same picture' : 'elsewhere';
+}
+"""
 
 
 class Hands(Protocol):
@@ -46,7 +53,7 @@ class Mouse:
 
 
 class Keyboard:
-    """By the Tab key, Enter and letters alone."""
+    """By the Tab key, Enter and letters alone; within a graph by arrows."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -54,10 +61,12 @@ class Keyboard:
     async def _go_to(self, wanted: Locator) -> None:
         """Tab until it has the focus; fails when it never has, or when it cannot be seen that it has."""
         await expect(wanted).to_be_visible()
+        arrows = cycle(("ArrowRight", "ArrowDown", "ArrowDown"))
         for _ in range(_MAX_STEPS):
-            if await wanted.evaluate(_IS_FOCUSED):
+            place = await wanted.evaluate(_PLACE)
+            if place == "here":
                 break
-            await self.page.keyboard.press("Tab")
+            await self.page.keyboard.press("Tab" if place == "elsewhere" else next(arrows))
         await expect(wanted).to_be_focused()
 
     async def press(self, wanted: Locator) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import httpx
 
 MAX_ADDRESSES: Final = 1_500
-MAX_OF_A_KIND: Final = 25
+MAX_OF_A_KIND: Final = 10
 """So many addresses that differ in numbers and names alone are followed; what the others look like is known."""
 _CONCURRENT: Final = 6
 _NAMES: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{12,16}(?=/)|\d+")

@@ -10,6 +10,6 @@
   node.blur();
   const then = places.map(of).join();
   node.focus({preventScroll: true});
-  return {stop: node.dataset.stop ?? null, seen: now !== then || getComputedStyle(node).outlineStyle === 'auto',
+  return {stop: window.stopsOfTest.indexOf(node), seen: now !== then || getComputedStyle(node).outlineStyle === 'auto',
     inWindow: box.bottom > 0 && box.top < innerHeight, html: node.outerHTML.slice(0, 140)};
 }

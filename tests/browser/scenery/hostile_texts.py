@@ -50,7 +50,7 @@ ODD: Final = {
     "unclosed turn": "\u202e\u2067never closed",
     "marks": "Z" + "\u0351\u0321\u0310" * 200,
     "nothing to see": "\u200b\u200c\u200d\u2060\ufeff",
-    "joined": "\U0001f469\u200d" * 200,
+    "joined": "\U0001f469\u200d\U0001f467" * 200,
     "very long word": "W" * LONG,
     "very long sentence": "word " * (LONG // 5),
     "very wide": "\ufdfd" * 200,
