@@ -31,12 +31,12 @@ class Ending:
 
 
 def link(services: Services, ending: Ending) -> str:
-    """The address of a link."""
+    """The address of a link; it begins with the project, so that a router finds its pod."""
     token = services.sealer.seal(orjson.dumps(asdict(ending)).decode(), UNSUBSCRIBE)
-    return f"{services.settings.url}{PATH}/{token}"
+    return f"{services.settings.url}{PATH}/{ending.project_id}/{token}"
 
 
-async def opened(services: Services, token: str) -> tuple[Ending, ProjectRow]:
+async def opened(services: Services, project_id: int, token: str) -> tuple[Ending, ProjectRow]:
     """What a link means. Raises `NotFound` for one that is none of ours, or whose project is gone."""
     try:
         if len(token) > _MAX_TOKEN:
@@ -46,7 +46,7 @@ async def opened(services: Services, token: str) -> tuple[Ending, ProjectRow]:
         raise NotFound("This link is not one of ours, or no longer.") from None
     async with services.database.read() as connection:
         project = await projects.find(connection, ending.project_id)
-    if project is None:
+    if project is None or ending.project_id != project_id:
         raise NotFound("This link is not one of ours, or no longer.")
     return ending, project
 

@@ -182,6 +182,7 @@ async def test_a_bar_leads_to_the_log_at_that_time(site: Site, tmp_path: Path) -
 
 async def test_a_thousand_jobs_are_painted_within_a_second_and_stay_usable(site: Site, tmp_path: Path) -> None:
     small = await site.world.pipeline("one: {script: x}\n")
+    await site.world.job()
     pipeline = await site.world.pipeline(layered(1_000))
     async with reading(site, tmp_path, f"/{small}") as page:
         little = await painted(page)

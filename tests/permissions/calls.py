@@ -125,7 +125,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, str]]] = {
     "/{path}/-/merge_requests/{iid}/leave_train": {"iid": "{riding_iid}"},
     "/{path}/-/jobs/{job_id}/log/search": {"q": "x"},
     "/{path}/-/settings/integrations": {"slug": "slack"},
-    "/-/unsubscribe": {"token": "{unsubscribe}"},
+    "/-/unsubscribe": {"project_id": "{project}", "token": "{unsubscribe}"},
     "/{path}/-/jobs/{job_id}/play": {"job_id": "{manual_id}"},
     "/{path}/-/jobs/artifacts": {"place": "main/browse?job=build"},
     "/{path}/-/jobs/{job_id}/artifacts": {"file": "out/a.txt", "folder": "out", "ticket": "none"},

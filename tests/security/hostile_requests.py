@@ -28,7 +28,9 @@ from tests.security.hostile_rows import Hostile, repeated
 
 URL: Final = "https://ci.example.com"
 _APP: Final = SimpleNamespace(
-    state=SimpleNamespace(services=SimpleNamespace(cluster=True, settings=SimpleNamespace(pod_number=7, url="http://perdure.test")))
+    state=SimpleNamespace(
+        services=SimpleNamespace(cluster=True, settings=SimpleNamespace(pod_number=7, url="http://perdure.test"))
+    )
 )
 """A pod of several, as far as a reader of cookies asks."""
 _PODS: Final = Directory(1, (Pod(7, "seven"),))

@@ -26,7 +26,6 @@ STYLES: Final = (
     "components",
     "forms",
     "pages",
-    "stages",
     "graph",
     "timeline",
     "log",

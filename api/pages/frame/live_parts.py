@@ -13,6 +13,8 @@ from typing import Final
 
 from markupsafe import Markup
 
+SEPARATOR: Final = "\n<!--piece-->\n"
+"""Between pieces that are sent together: a browser reads each by itself, since a row of a table is one only alone."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _PLACE: Final = re.compile(r"<!--part ([a-z0-9-]+)-->")
 """Where a piece belongs; no text from outside can say this, since its `<` is escaped."""
@@ -59,7 +61,7 @@ class Fragment:
         """The HTML that somebody lacks who has these versions: changed pieces, or all of it in its element."""
         if known.get("") != self.versions[""]:
             return f'<div id="live-content">{self.html}</div>'
-        return "\n".join(html for name, html in self.pieces.items() if known.get(name) != self.versions[name])
+        return SEPARATOR.join(html for name, html in self.pieces.items() if known.get(name) != self.versions[name])
 
 
 def _bare(piece: str) -> str:

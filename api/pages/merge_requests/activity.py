@@ -11,7 +11,7 @@ from api.services import Services
 from api.v4.merge_requests.note_access import NoteAccess
 from auth.permissions import NoteAction
 from models.repositories.merge_requests import merge_request_notes
-from models.repositories.paging import Listing, slice_of
+from models.repositories.paging import slice_of
 from models.repositories.projects import relations
 from models.rows.accounts import UserRow
 from models.rows.merge_request_notes import MergeRequestNoteRow
@@ -59,10 +59,7 @@ class Activity:
 async def activity_of(services: Services, notes: NoteAccess, number: int) -> Activity:
     """What the caller may read of it."""
     seen = notes.seen()
-    oldest_first = merge_request_notes.discussions(seen)
-    newest_first = Listing(
-        oldest_first.statement.order_by(None).order_by(merge_request_notes.NEWEST), oldest_first.kind
-    )
+    newest_first = merge_request_notes.discussions(seen, newest_first=True)
     async with services.database.read() as connection:
         found = await slice_of(connection, newest_first, number, PER_PAGE)
         ids = [one.discussion for one in reversed(found.rows)]

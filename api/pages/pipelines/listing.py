@@ -18,6 +18,7 @@ from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
+from auth.permissions import LEVEL_FOR, Action
 from domain.pipelines.status import Status
 from models.notifications import project_topic
 from models.repositories.accounts import accounts
@@ -119,6 +120,7 @@ async def project_page(
         project=project.row,
         url=services.settings.url,
         runs=may_cancel(project),
+        administers=project.level >= LEVEL_FOR[Action.ADMINISTER],
         wanted=wanted,
         states=STATES,
         sources=SOURCES,

@@ -74,14 +74,11 @@ class DiscussionRow:
     discussion: str
 
 
-NEWEST: Final = func.min(note.c.id).desc()
-"""The order of threads that begins with the newest."""
-
-
-def discussions(wanted: NoteFilter) -> Listing[DiscussionRow]:
-    """Statement for the ids of threads, the oldest first."""
+def discussions(wanted: NoteFilter, *, newest_first: bool = False) -> Listing[DiscussionRow]:
+    """Statement for the ids of threads, the oldest first unless it is said otherwise."""
     of_each = select(note.c.discussion).where(*wanted.conditions()).group_by(note.c.discussion)
-    return Listing(of_each.order_by(func.min(note.c.id)), DiscussionRow)
+    begun = func.min(note.c.id)
+    return Listing(of_each.order_by(begun.desc() if newest_first else begun), DiscussionRow)
 
 
 async def of_discussions(

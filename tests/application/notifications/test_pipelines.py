@@ -48,7 +48,7 @@ async def test_what_the_e_mail_says(desk: Desk) -> None:
     assert mail["Auto-Submitted"] == "auto-generated"
     assert mail["X-GitLab-Project-Path"] == path
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert mail["List-Unsubscribe"].startswith(f"<{url}/-/unsubscribe/v1.")
+    assert mail["List-Unsubscribe"].startswith(f"<{url}/-/unsubscribe/{desk.site.world.project_id}/v1.")
     assert mail["Message-ID"].endswith("@127.0.0.1>")
     assert taken.raw.count(b"\r\n") == taken.raw.count(b"\n")
     assert max(len(line) for line in taken.raw.split(b"\r\n")) <= 998

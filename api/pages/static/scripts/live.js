@@ -32,11 +32,13 @@ function place(element) {
 
 /** Put pieces where they belong; each is an element whose id says where. */
 export function patch(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html; // escaped by the server
-  for (const element of [...template.content.children]) {
-    if (element.dataset.part === undefined) place(element);
-    else for (const inner of [...element.children]) place(inner); // a piece of a picture travels in one
+  for (const piece of html.split("<!--piece-->")) {
+    const template = document.createElement("template");
+    template.innerHTML = piece; // escaped by the server
+    for (const element of [...template.content.children]) {
+      if (element.dataset.part === undefined) place(element);
+      else for (const inner of [...element.children]) place(inner); // a piece of a picture travels in one
+    }
   }
   retitle();
   tick();

@@ -76,9 +76,9 @@ async def test_a_link_that_is_not_ours_changes_nothing(site: Site, change: str) 
     bad = {
         "cut": path[:-3],
         "other": path[:-5] + ("A" if path[-5] != "A" else "B") + path[-4:],
-        "nothing": "/-/unsubscribe/x",
-        "long": "/-/unsubscribe/" + "x" * 1001,
-        "foreign": f"/-/unsubscribe/{sealed_for_else}",
+        "nothing": "/-/unsubscribe/1/x",
+        "long": "/-/unsubscribe/1/" + "x" * 1001,
+        "foreign": f"/-/unsubscribe/1/{sealed_for_else}",
     }[change]
     async with site.client() as client:
         for response in (await client.get(bad), await client.post(bad, data=ONE_CLICK)):

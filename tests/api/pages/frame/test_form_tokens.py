@@ -16,7 +16,7 @@ from tests import forms
 from tests.api.pages.test_pages import HTML
 from tests.api.v4.site import Site
 
-UNSUBSCRIBING = "/-/unsubscribe/{token}"
+UNSUBSCRIBING = "/-/unsubscribe/{project_id}/{token}"
 """Mail programs send it (RFC 8058); the link is its proof (`tests/api/pages/accounts/test_unsubscribing.py`)."""
 
 

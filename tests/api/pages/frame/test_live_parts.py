@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, Environment
 from markupsafe import Markup
 
-from api.pages.frame.live_parts import Collector, Fragment
+from api.pages.frame.live_parts import SEPARATOR, Collector, Fragment
 
 LIST = """<ul>{% for name, text in items %}{% call part("item-" ~ name) %}
 <li id="item-{{ name }}">{{ text }}</li>
@@ -34,7 +34,7 @@ def test_what_is_sent_turns_the_old_page_into_the_new_one(before: Any, after: An
         assert sent == f'<div id="live-content">{new.html}</div>'
     else:
         changed = [name for (name, old_text), (_, text) in zip(before, after, strict=True) if old_text != text]
-        assert sent == "\n".join(new.pieces[f"item-{name}"] for name in changed)
+        assert sent == SEPARATOR.join(new.pieces[f"item-{name}"] for name in changed)
     assert (old.version == new.version) == (before == after)
 
 

@@ -148,7 +148,7 @@ async def test_a_search_names_lines(site: Site, query: dict[str, Any], lines_fou
 
 async def test_what_is_no_pattern_is_said_to_be_none(site: Site) -> None:
     async with reading(site, b"one\n") as (client, path, _job):
-        found = (await client.get(f"{path}/log/search", params={"q": "(", "pattern": True})).json()
+        found = (await client.get(f"{path}/log/search", params={"q": "(", "pattern": "true"})).json()
         assert "re2" in found["fault"]
-        for wrong in ({"q": "x" * 501}, {"q": "x", "first": 0}):
+        for wrong in ({"q": "x" * 501}, {"q": "x", "first": "0"}):
             assert (await client.get(f"{path}/log/search", params=wrong)).status_code in {400, 422}
