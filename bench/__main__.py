@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, latency, log_viewer, logs, pages, push, start, steps, whole, windows
+from bench import engine, first_paint, latency, log_viewer, logs, pages, push, start, steps, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -23,6 +23,7 @@ from bench.shapes import SHAPES
 BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "compile": compiling.rows,
     "engine": engine.rows,
+    "first_paint": first_paint.rows,
     "front": attacked_front.rows,
     "latency": latency.rows,
     "log_viewer": log_viewer.rows,
