@@ -73,11 +73,15 @@ class Tabs:
         return self.open[name]
 
     async def see(self, change: str, doing: Awaitable[Any], **texts: str) -> Any:
-        """Change something; every page that is named shows its text soon."""
+        """Change something; every page that is named shows its text, or what a selector `[...]` finds, soon."""
         begun = time.monotonic()
         done = await doing
         for name, text in texts.items():
-            await expect(self.open[name], f"{name} after {change}").to_contain_text(text, timeout=PATIENCE)
+            place, said = self.open[name], f"{name} after {change}"
+            if text.startswith("["):
+                await expect(place.locator(text).first, said).to_be_attached(timeout=PATIENCE)
+            else:
+                await expect(place, said).to_contain_text(text, timeout=PATIENCE)
             self.took[f"{change}: {name}"] = round(time.monotonic() - begun, 3)
         return done
 
@@ -122,9 +126,40 @@ async def _pipeline_runs(tabs: Tabs, rest: Rest, runner: StockRunner, folder: Pa
     await tabs.see("a log grows", runner.send(job, b"the first line\n"), job="the first line")
     more = b"the first line\nthe second line\n"
     await tabs.see("a log grows again", runner.send(job, more, 15), job="the second line")
-    await tabs.see("a job ends", runner.end(job, more), job="Passed", pipeline="Passed", ship="Pending")
+    await tabs.see("a job ends", runner.end(job, more), job="Passed", pipeline=_node("build: passed"), ship="Pending")
     ship = await tabs.see("the next begins", _taken(runner), ship="Running")
     await tabs.see("the last ends", runner.end(ship, b"x\n"), home="Passed", group="Passed", pipelines="Passed")
+
+    await _requests(tabs, rest, project["id"])
+
+
+def _node(label: str) -> str:
+    """A node of the graph that says so."""
+    return f'[aria-label^="{label}"]'
+
+
+async def _requests(tabs: Tabs, rest: Rest, project: int) -> None:
+    """Merge requests, schedules and environments are told of, too."""
+    route = f"/projects/{project}"
+    await tabs.show("requests", "/live/live/-/merge_requests")
+    await tabs.show("schedules", "/live/live/-/pipeline_schedules")
+    await tabs.show("environments", "/live/live/-/environments")
+    file = {"branch": "idea", "start_branch": "main", "content": "1", "commit_message": "Have an idea"}
+    await rest.post(f"{route}/repository/files/idea", **file)
+    wish = {"source_branch": "idea", "target_branch": "main", "title": "An idea"}
+    made = await tabs.see("a request is opened", rest.post(f"{route}/merge_requests", **wish), requests="An idea")
+    request = f"{route}/merge_requests/{made['iid']}"
+    await tabs.show("request", f"/live/live/-/merge_requests/{made['iid']}")
+    await tabs.see("a title changes", rest.put(request, title="A plan"), requests="A plan", request="A plan")
+    await tabs.see("somebody says something", rest.post(f"{request}/notes", body="Well said"), request="Well said")
+    await tabs.see("it is closed", rest.put(request, state_event="close"), request="Closed")
+    when = {"description": "Weekly", "ref": "main", "cron": "0 4 * * 1"}
+    weekly = await tabs.see("a schedule is made", rest.post(f"{route}/pipeline_schedules", **when), schedules="Weekly")
+    renamed = rest.put(f"{route}/pipeline_schedules/{weekly['id']}", description="Monthly")
+    await tabs.see("a schedule changes", renamed, schedules="Monthly")
+    place = await tabs.see("a place is made", rest.post(f"{route}/environments", name="lab"), environments="lab")
+    stopped = rest.post(f"{route}/environments/{place['id']}/stop")
+    await tabs.see("a place is stopped", stopped, environments="Stopped 1")
 
 
 async def _taken(runner: StockRunner) -> Any:
