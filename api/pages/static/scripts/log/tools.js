@@ -40,7 +40,7 @@ export class Tools {
   /** The log reaches from where it begins to the lower edge of the window. */
   fit() {
     const top = this.viewer.list.scroller.getBoundingClientRect().top + scrollY;
-    this.element.style.setProperty("--log-top", `${Math.round(top) + 16}px`);
+    this.element.style.setProperty("--log-top", `${Math.round(top) + 24}px`);
   }
 
   #searching() {
