@@ -139,3 +139,22 @@ async def test_times_are_the_readers(site: Site, tmp_path: Path) -> None:
         await expect(time).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+05:45$"))
         await expect(time).to_have_text(re.compile("ago|just now"))
         await context.close()
+
+
+async def test_a_moment_within_a_sentence_is_the_readers_too(site: Site, tmp_path: Path) -> None:
+    site.connect_temporal()
+    pipeline = await site.world.pipeline("later: {script: x, when: delayed, start_in: 2 hours}\n")
+    await site.world.settle(pipeline)
+    async with browsing(tmp_path / "failed.png") as page:
+        browser = page.context.browser
+        assert browser is not None
+        context = await browser.new_context(timezone_id="Asia/Kathmandu")
+        there = await context.new_page()
+        await signed_in(site, there)
+        await visit(site, there, f"/{await site.path()}/-/pipelines/{pipeline}")
+        said = there.locator("[data-text] time").first
+        await expect(said).to_have_attribute("title", re.compile(r"\+05:45$"))
+        await expect(there.locator("[data-text]").first).to_have_text(
+            re.compile(r"It is due at \d{4}-\d\d-\d\d \d\d:\d\d\.")
+        )
+        await context.close()

@@ -31,13 +31,13 @@ SECURITY: Final = Kind(
     SCANNERS,
     security.SEVERITIES,
     "No scanner has handed in a report",
-    "Give a job `artifacts:reports:sast`, `secret_detection`, `dependency_scanning` or `container_scanning`.",
+    "Give a job artifacts:reports:sast, secret_detection, dependency_scanning or container_scanning.",
 )
 QUALITY: Final = Kind(
     (CODE_QUALITY,),
     quality.SEVERITIES,
     "No job has handed in a report on the quality of the code",
-    "Give a job `artifacts:reports:codequality`.",
+    "Give a job artifacts:reports:codequality.",
 )
 
 Severity = Annotated[str, Query(max_length=20)]

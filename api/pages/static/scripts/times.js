@@ -17,8 +17,25 @@ export function local(moment) {
   return `${day} ${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())} ${zone}`;
 }
 
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/;
+
+/** Moments within sentences, which the API and the command line tell in the same words, become the reader's, too. */
+function localize() {
+  for (const sentence of document.querySelectorAll("[data-text]"))
+    for (const text of [...sentence.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
+      const found = MOMENT.exec(text.data);
+      if (!found) continue;
+      const rest = text.splitText(found.index), time = document.createElement("time");
+      time.dateTime = found[0];
+      time.dataset.day = "";
+      rest.replaceData(0, found[0].length, "");
+      sentence.insertBefore(time, rest);
+    }
+}
+
 export function tick() {
   const now = Date.now();
+  localize();
   for (const time of document.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
     if (Number.isNaN(at)) continue;
