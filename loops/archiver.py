@@ -1,12 +1,13 @@
 """The archiver: moves the log of an ended job from the database into one object of the store.
 
-What the log says of the coverage is found on the way, once, and its index goes with it. Chunks are deleted only up to
-the length that was frozen, and only after the object was read back with the same CRC.
+What the log says of the coverage, and of when the script began, is found on the way, once, and its index goes with it.
+Chunks are deleted only up to the length that was frozen, and only after the object was read back with the same CRC.
 """
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 import structlog
@@ -14,9 +15,10 @@ import structlog
 from application.jobs.log_indexes import LogIndexes
 from domain.errors import PerdureError
 from domain.object_keys import trace_key
+from domain.pipelines.script_begin import BeginSearch
 from loops.coverage import coverage_of
 from models.notifications import TRACES, Notifications
-from models.repositories.logs import coverage, traces
+from models.repositories.logs import coverage, script_begins, traces
 from models.repositories.logs.traces import EndedTrace
 from models.session import Database
 from storage.objects import ObjectStore
@@ -72,35 +74,43 @@ class Archiver:
         """Move every log that is ready; give back how many."""
         async with self._database.read() as connection:
             rows = await traces.to_store(connection, BATCH)
-        ready = [row for row in rows if row.copied or await self._is_copied(row)]
+        begins = {row.job_id: BeginSearch() for row in rows}
+        ready = [row for row in rows if row.copied or await self._is_copied(row, begins[row.job_id])]
         if ready:
-            await self._drop(ready)
+            await self._drop(ready, {job_id: one.found for job_id, one in begins.items() if one.found is not None})
         return len(ready)
 
-    async def _drop(self, rows: Sequence[EndedTrace]) -> None:
-        """Send readers to the store, then delete what the database holds, in portions: others write in between."""
+    async def _drop(self, rows: Sequence[EndedTrace], begins: Mapping[int, datetime]) -> None:
+        """Send readers to the store, then delete what the database holds, in portions: others write in between.
+
+        `begins` are those of scripts, by job.
+        """
         ids, is_over = [row.job_id for row in rows], False
         found = {row.job_id: await coverage_of(self._database, row) for row in rows if not row.copied}
         async with self._database.write() as connection:
-            await coverage.put(connection, {job_id: value for job_id, value in found.items() if value is not None})
             for row in rows:
+                if (value := found.get(row.job_id)) is not None:
+                    await coverage.put(connection, {row.job_id: value})
+                if row.started_at is not None and row.script_at is None and row.job_id in begins:
+                    run = script_begins.Run(row.job_id, row.started_at, row.finished_at)
+                    await script_begins.put(connection, run, begins[row.job_id])
                 await traces.copied(connection, row.job_id, row.generation, row.size)
             is_over = await traces.drop(connection, ids, PORTION)
         while not is_over:
             async with self._database.write() as connection:
                 is_over = await traces.drop(connection, ids, PORTION)
 
-    async def _is_copied(self, row: EndedTrace) -> bool:
+    async def _is_copied(self, row: EndedTrace, begin: BeginSearch) -> bool:
         try:
-            return await self._copy(row)
+            return await self._copy(row, begin)
         except PerdureError as error:
             log.warning("a log stays in the database for now", job=row.job_id, error=str(error))
             return False
 
-    async def _copy(self, row: EndedTrace) -> bool:
+    async def _copy(self, row: EndedTrace, begin: BeginSearch) -> bool:
         """Write the object and read it back; whether it is right."""
         key = trace_key(row.project_id, row.job_id, row.generation)
-        await self._store.put(key, self._chunks(row))
+        await self._store.put(key, _read_by(begin, self._chunks(row)))
         crc = 0
         async for part in self._store.read(key):
             crc = zlib.crc32(part, crc)
@@ -119,3 +129,9 @@ class Archiver:
                 return
             start += len(part)
             yield part
+
+
+async def _read_by(begin: BeginSearch, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for part in parts:
+        begin.look(part)
+        yield part

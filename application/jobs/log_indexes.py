@@ -2,6 +2,7 @@
 
 Parts are in the database as long as the log is; later the whole index is one object beside the log, made at once for a
 large log, and when somebody looks for others.
+The index that meets the beginning of a script first keeps it with the job.
 An index that is missing, or that another version has made, is made anew from the log.
 """
 
@@ -19,7 +20,8 @@ from domain.errors import NotFound
 from domain.logs.index import BEGIN, Part, State, extended
 from domain.logs.packing import packed, unpacked
 from domain.object_keys import trace_index_key
-from models.repositories.logs import trace_indexes
+from domain.pipelines.script_begin import begin_in
+from models.repositories.logs import script_begins, trace_indexes
 from models.session import Database
 from storage.objects import ObjectStore
 
@@ -142,6 +144,7 @@ class LogIndexes:
     async def _with(self, log: IndexedLog, known: _Known, data: bytes, *, is_last: bool) -> _Known:
         """The index with that of the bytes behind it; what is enough for it is stored."""
         found = await _read_apart(known.part.after, data, is_last)
+        await self._note_script(log, known.part, found)
         part, unsaved = known.part.followed_by(found), known.unsaved.followed_by(found)
         stop = found.after.offset
         if known.is_late or log.copied or is_last or stop - known.saved_to < SMALL:
@@ -150,6 +153,17 @@ class LogIndexes:
             place = (log.job_id, log.generation, known.saved_to, stop)
             is_kept = await trace_indexes.add(connection, *place, packed(unsaved))
         return _Known(part, Part(found.after), stop, is_late=not is_kept)
+
+    async def _note_script(self, log: IndexedLog, before: Part, found: Part) -> None:
+        """Keep when the script began as soon as its first mark is met; mostly it is known already."""
+        begin = begin_in(found.marks)
+        if begin is None or begin_in(before.marks) is not None:
+            return
+        async with self._database.read() as connection:
+            run = await script_begins.unknown(connection, log.job_id)
+        if run is not None:
+            async with self._database.write() as connection:
+                await script_begins.put(connection, run, begin)
 
     async def _put(self, log: IndexedLog, part: Part) -> None:
         whole = Part(part.after, part.checkpoints[1:], part.marks, part.errors)

@@ -59,14 +59,15 @@ class ScriptTimes:
 
 def script_times(head: bytes, tail: bytes = b"") -> ScriptTimes:
     """From the first bytes of a log and its last ones. A script may write such marks as well: the outermost count."""
-    begins = [_moment(found) for found in _MARK.finditer(head) if found[1] == b"start"]
-    ends = [_moment(found) for found in _MARK.finditer(tail) if found[1] == b"end"]
+    begins = [moment_of(found[2]) for found in _MARK.finditer(head) if found[1] == b"start"]
+    ends = [moment_of(found[2]) for found in _MARK.finditer(tail) if found[1] == b"end"]
     return ScriptTimes(begins[0] if begins else None, ends[-1] if ends else None)
 
 
-def _moment(found: "re.Match[bytes]") -> datetime | None:
+def moment_of(seconds: bytes | int) -> datetime | None:
+    """What a mark says; None where no calendar reaches."""
     try:
-        return datetime.fromtimestamp(int(found[2]), UTC)
+        return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -83,17 +84,17 @@ def phases_of(job: Timed, script: ScriptTimes) -> Sequence[Phase]:
 
 
 def _of_run(started: datetime, ended: datetime | None, script: ScriptTimes) -> list[Phase]:
-    begin = _within(script.begin, started, ended)
+    begin = within(script.begin, started, ended)
     if begin is None:
         return [Phase("run", "ran", started, ended)]
     found = [Phase("prepared", "was prepared", started, begin)]
-    end = _within(script.end, begin, ended)
+    end = within(script.end, begin, ended)
     if end is None or ended is None:
         return [*found, Phase("run", "ran its script", begin, ended)]
     return [*found, Phase("run", "ran its script", begin, end), Phase("finished", "handed in results", end, ended)]
 
 
-def _within(moment: datetime | None, begin: datetime, end: datetime | None) -> datetime | None:
+def within(moment: datetime | None, begin: datetime, end: datetime | None) -> datetime | None:
     """The moment if it lies between; runners count whole seconds, so one just outside counts as the border."""
     if moment is None or (begin - moment).total_seconds() > 1 or (end and (moment - end).total_seconds() > 1):
         return None

@@ -111,6 +111,7 @@ class JobFacts:
     erased_at: datetime | None
     unknown_caller: bool
     coverage: float | None
+    script_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

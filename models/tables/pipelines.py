@@ -140,7 +140,8 @@ class Job(SQLModel, table=True):
     A `bridge` runs on the server: it has triggered `downstream_id`, whose status it takes over by its `strategy`
     (empty, `depend` or `mirror`). `downstream_ended_at` is when that pipeline was first seen complete: one that is not
     any more was retried. That pipeline may be one of another pod (`models.tables.cross_pod`).
-    `environment_action` is empty for a job without environment.
+    `environment_action` is empty for a job without environment. `script_at` is when its script began by its log, which
+    lies between `started_at` and `finished_at`; None while nobody knows.
     """
 
     __table_args__ = (
@@ -211,3 +212,4 @@ class Job(SQLModel, table=True):
     erased_at: datetime | None = moment()
     unknown_caller: bool = False
     coverage: float | None = None
+    script_at: datetime | None = moment()

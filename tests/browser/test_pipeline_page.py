@@ -4,14 +4,18 @@ Marked slow: a browser takes some seconds to start on a busy machine.
 """
 
 import os
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.async_api import ConsoleMessage, Locator, Page, expect
 
 from auth.session_token import COOKIE, issue_session
+from loops.archiver import Archiver
+from models.repositories.pipelines import overview
 from models.repositories.pipelines.job_rows import job as job_table
 from tests.api.pages.pipelines.shapes import layered
 from tests.api.v4.site import Site, open_site, serving
@@ -169,15 +173,59 @@ async def test_a_node_changes_while_focus_scroll_and_everything_else_stay(site: 
         await expect(page).to_have_title(f"▶ Running · pipeline {pipeline} · {await site.path()}")
 
 
-async def test_a_bar_leads_to_the_log_at_that_time(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_stamped", [True, False])
+async def test_a_bar_leads_to_the_log_at_that_time(site: Site, tmp_path: Path, is_stamped: bool) -> None:
     pipeline = await site.world.pipeline("one: {script: x}\n")
     job = await site.world.job()
-    await site.world.patch(job, 0, b"hello\n")
+    now = site.services.clock().replace(microsecond=0)
+    begin = now - timedelta(seconds=600)
+    log = b"".join(_log_of(begin, is_stamped))
+    async with site.services.database.write() as connection:
+        of_job = job_table.update().where(job_table.c.id == job["id"])
+        await connection.execute(of_job.values(queued_at=begin, started_at=begin))
+        await connection.execute(overview.pipeline.update().values(created_at=begin))
+    await site.world.patch(job, 0, log)
+    await site.world.put(job, "failed", log)
+    services = site.services
+    assert await Archiver(services.database, services.store, services.notifications).move() == 1
     async with reading(site, tmp_path, f"/{pipeline}/timeline") as page:
-        begin = int(await page.locator(".piece.run").first.get_attribute("data-t") or 0)
-        await page.locator(".piece.run").first.click(force=True)
+        box = await page.locator(".piece.run").bounding_box()
+        assert box is not None
+        await page.locator(".piece.run").click(position={"x": box["width"] / 2, "y": 5}, force=True)
         await page.wait_for_url(f"**/-/jobs/{job['id']}?t=*")
-        assert abs(int(page.url.rpartition("=")[2]) - begin) < 60
+        moment = int(re.findall(r"t=(\d+)", page.url)[0]) - int(begin.timestamp())
+        assert 300 < moment < 400, "half of what it ran, from its 100th second on"
+        line = moment + 2 if is_stamped else SCRIPT_LINE
+        picked = page.locator(".log-rows .picked")
+        await expect(picked).to_have_attribute("id", f"L{line}")
+        await expect(picked).to_be_in_viewport()
+        await expect(picked).to_contain_text(f"line {moment}" if is_stamped else "Running the script")
+        await expect(page.locator(f"#L{line + 1}")).to_be_in_viewport()
+        await page.goto(f"{page.url.partition('#')[0]}#L7")
+        await page.reload()
+        await expect(picked).to_have_attribute("id", "L7")
+        await page.goto(page.url.partition("?")[0] + "?t=nonsense")
+        await expect(page.locator("#log.ready")).to_be_visible()
+        await expect(picked).to_have_count(0)
+
+
+SCRIPT_LINE = 102
+
+
+def _log_of(begin: datetime, is_stamped: bool) -> Iterator[bytes]:
+    """A line a second; the script, whose section wants to be closed, begins with the 100th."""
+    since = int(begin.timestamp())
+
+    def line(second: int, text: str) -> bytes:
+        stamp = f"{begin + timedelta(seconds=second):%Y-%m-%dT%H:%M:%S.%f}Z 00O " if is_stamped else ""
+        return f"{stamp}{text}\n".encode()
+
+    yield line(0, f"section_start:{since}:get_sources\r\x1b[0KGetting sources")
+    for second in range(100):
+        yield line(second, f"line {second}")
+    yield line(100, f"section_start:{since + 100}:step_script[collapsed=true]\r\x1b[0KRunning the script")
+    for second in range(101, 601):
+        yield line(second, f"line {second}")
 
 
 async def test_a_thousand_jobs_are_painted_within_a_second_and_stay_usable(site: Site, tmp_path: Path) -> None:

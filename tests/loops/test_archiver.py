@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from storage.objects import ObjectStore, Stored
 from tests.models.world import World
 
 chunk = table_of(TraceChunk)
+job = table_of(Job)
 LOG = b"0123456789" * 300
 PIECE = 1000
 
@@ -178,3 +180,30 @@ async def test_the_coverage_is_found_in_the_log(
     assert await Moving(world, tmp_path / "objects", job_id).move() == 1
     (row,) = await world.rows(table_of(Job), id=job_id)
     assert row.coverage == found
+
+
+@pytest.mark.parametrize("kind", ["known", "cut in pieces", "long ago", "in a year", "no script"])
+async def test_when_the_script_began_is_kept_with_the_job_of_every_log_that_is_moved(
+    world: World, tmp_path: Path, kind: str
+) -> None:
+    await world.begin("one: {script: x}\n")
+    job_id = await world.take()
+    begun = (await world.row(job, id=job_id)).started_at
+    world.seconds += 60
+    seconds = int(begun.timestamp()) + {"long ago": -3_000, "in a year": 31_536_000}.get(kind, 20)
+    name = "other" if kind == "no script" else "step_script"
+    mark = f"section_start:{seconds}:{name}\r\x1b[0KGo\nsection_start:{seconds + 5}:step_x\r".encode()
+    log = b"Preparing\n" * 100_000 + mark
+    cut = len(log) - len(mark) + (23 if kind == "cut in pieces" else 0)
+    async with world.database.write() as connection:
+        for part in (log[:500_000], log[500_000:cut], log[cut:]):
+            if part:
+                row = await held_jobs.look(connection, job_id)
+                assert row is not None
+                await trace_chunks.append(connection, [(row, part)])
+    await world.end(job_id)
+    assert (await world.row(job, id=job_id)).script_at is None
+    assert await Archiver(world.database, ObjectStore.open((tmp_path / "o").as_uri()), Notifications()).move() == 1
+    found = (await world.row(job, id=job_id)).script_at
+    is_kept = kind in {"known", "cut in pieces"}
+    assert found == (datetime.fromtimestamp(seconds, UTC) if is_kept else None)

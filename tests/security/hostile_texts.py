@@ -29,6 +29,7 @@ from domain.diffs.visible_text import deceives, visible
 from domain.hooks.webhooks import passes_branch_filter
 from domain.logs.failure import failure_in
 from domain.logs.index import BEGIN, extended
+from domain.logs.moments import first_stamp, line_since
 from domain.logs.packing import packed, unpacked
 from domain.logs.sections import sections_of
 from domain.logs.styles import PLAIN
@@ -39,6 +40,7 @@ from domain.notifications.integrations import addresses_of
 from domain.notifications.plain_words import for_mattermost, for_slack, one_line
 from domain.pipelines.coverage import CoverageSearch
 from domain.pipelines.job_phases import script_times
+from domain.pipelines.script_begin import BeginSearch
 from domain.pipelines.skipping import is_skipped
 from domain.pods.routable_token import read_route
 from domain.projects.protection import fits
@@ -476,6 +478,16 @@ ARCHIVES: Final = {
     "log: beginnings of sections of the script": Hostile(
         script_times, lambda size: b"section_start:1:step_script[a" * size, is_bounded=True
     ),
+    "log: where the script begins": Hostile(
+        lambda text: BeginSearch().look(text), lambda size: b"section_start:1:step_script[a" * size
+    ),
+    "log: names of the script's section": Hostile(
+        lambda text: BeginSearch().look(text), lambda size: b":step_script" * size
+    ),
+    "log: lines by their stamps": Hostile(
+        lambda text: line_since(text, 1, b"9"), lambda size: b"2026-01-02T03:04:05.123456Z 00O+\n" * size
+    ),
+    "log: stamps of no line": Hostile(first_stamp, lambda size: b"\n2026-01-02T03:04:05.123456Z 00O" * size),
 }
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.jobs.log_lines import Line
+from api.pages.jobs.log_moments import line_at
 from api.pages.jobs.log_outline import outline
 from api.pages.jobs.log_search import MAX_QUERY, finder, search
 from api.pages.jobs.log_windows import MAX_LINES, window
@@ -21,6 +22,7 @@ from api.v4.jobs.log import Log, index_of, log_of
 from api.v4.jobs.traces import Offset, plain_log
 from domain.errors import Invalid
 from domain.logs.index import Part, lines_of
+from domain.logs.moments import MAX_SECONDS
 from models.repositories.pipelines import jobs
 from models.rows.pipelines import JobFacts
 
@@ -116,6 +118,15 @@ async def log_lines(
             "lines": [(line.html, line.time, line.is_heading + 2 * line.is_error) for line in lines],
         }
     )
+
+
+@router.get("/log/at")
+async def log_moment(
+    found: OpenedDep, services: ServicesDep, t: Annotated[int, Query(ge=0, le=MAX_SECONDS)] = 0
+) -> Response:
+    """The line that was printed at a moment, in seconds since 1970; null where nothing in the log has a time."""
+    line = await line_at(services, found.log, found.index, t) if found.log.size else None
+    return _document({"generation": found.log.generation, "line": line})
 
 
 @router.get("/log/search")

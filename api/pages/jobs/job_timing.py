@@ -1,4 +1,4 @@
-"""How the time of a job was spent, drawn: from its row, and from the ends of its log."""
+"""How the time of a job was spent, drawn: from its row, and from the ends of its log for what that does not say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 from api.services import Services
 from api.v4.jobs.log import Log, read_log
-from domain.pipelines.job_phases import Phase, phases_of, script_times
+from domain.pipelines.job_phases import Phase, ScriptTimes, phases_of, script_times
 from models.rows.pipelines import JobFacts
 
 _END: Final = 32 * 1024
@@ -32,10 +32,12 @@ async def timing_of(services: Services, row: JobFacts, log: Log, now: datetime) 
     """The phases of a job, side by side in proportion to their length."""
     head = tail = b""
     if row.started_at is not None and log.size:
-        head = b"".join([part async for part in read_log(services, log, 0, _END)])
+        if row.script_at is None:
+            head = b"".join([part async for part in read_log(services, log, 0, _END)])
         if log.frozen:
             tail = b"".join([part async for part in read_log(services, log, max(0, log.size - _END))])
-    return bars(phases_of(row, script_times(head, tail)), now)
+    script = script_times(head, tail)
+    return bars(phases_of(row, ScriptTimes(row.script_at or script.begin, script.end)), now)
 
 
 def bars(phases: Sequence[Phase], now: datetime) -> Sequence[Bar]:

@@ -107,7 +107,7 @@ def _widened(found: Axis, is_running: bool) -> Axis:
 
 
 def _times(row: DrawnJobRow) -> Times:
-    return Times(row.queued_at, row.started_at, row.finished_at)
+    return Times(row.queued_at, row.started_at, row.finished_at, row.script_at)
 
 
 def _x(seconds: float, along: Axis) -> float:

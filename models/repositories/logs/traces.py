@@ -7,6 +7,7 @@ Nothing here ever holds more of a log than it is asked for.
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import BigInteger, Integer, bindparam, case, cast, delete, func, insert, select, tuple_, update
@@ -66,6 +67,7 @@ _READ: Final = (
     .order_by(chunk.c.start)
 )
 
+_RUN: Final = (job.c.started_at, job.c.finished_at, job.c.script_at)
 _MAX_CHUNK: Final = (
     update(trace)
     .where(trace.c.job_id.in_(bindparam("b_jobs", expanding=True)), trace.c.resent, ~trace.c.frozen)
@@ -165,16 +167,22 @@ async def read(connection: AsyncConnection, job_id: int, generation: int, start:
 
 @dataclass(frozen=True, slots=True)
 class EndedTrace(TraceRow):
-    """The log of a job that has ended; `coverage_pattern` finds the coverage in it, if the job has one."""
+    """The log of a job that has ended; `coverage_pattern` finds the coverage in it, if the job has one.
+
+    `script_at` is when its script began, if that is known.
+    """
 
     project_id: int
     coverage_pattern: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    script_at: datetime | None
 
 
 async def to_store(connection: AsyncConnection, limit: int) -> Sequence[EndedTrace]:
     """Logs of ended jobs that are still in the database."""
     statement = (
-        select(trace, job.c.project_id, job.c.plan["coverage"].as_string().label("coverage_pattern"))
+        select(trace, job.c.project_id, job.c.plan["coverage"].as_string().label("coverage_pattern"), *_RUN)
         .join(job, job.c.id == trace.c.job_id)
         .where(~trace.c.stored, trace.c.frozen)
         .order_by(trace.c.job_id)

@@ -201,9 +201,9 @@ def _permits(to: Status) -> ColumnElement[bool]:
 
 def _times(to: Status, now: datetime) -> dict[str, datetime | None]:
     if to is Status.PENDING:
-        return {"queued_at": now, "started_at": None, "finished_at": None}
+        return {"queued_at": now, "started_at": None, "finished_at": None, "script_at": None}
     if to is Status.CREATED:
-        gone = ("queued_at", "started_at", "finished_at", "downstream_id", "downstream_ended_at")
+        gone = ("queued_at", "started_at", "finished_at", "script_at", "downstream_id", "downstream_ended_at")
         return dict.fromkeys(gone)
     if to is Status.RUNNING:
         return {"started_at": now}

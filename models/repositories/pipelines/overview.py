@@ -20,7 +20,16 @@ stage = table_of(Stage)
 
 pipeline = table_of(Pipeline)
 
-_MOMENTS = ("queued_at", "started_at", "finished_at", "canceling_at", "erased_at", "downstream_ended_at", "due_at")
+_MOMENTS = (
+    "queued_at",
+    "started_at",
+    "script_at",
+    "finished_at",
+    "canceling_at",
+    "erased_at",
+    "downstream_ended_at",
+    "due_at",
+)
 _LARGE = frozenset({"plan", "why", "variables", "retry", "exit_codes_allowed"})
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,22 @@ from domain.errors import NotFound
 from domain.logs.index import BEGIN, Part, extended
 from domain.logs.packing import unpacked
 from domain.object_keys import trace_index_key
+from domain.pipelines.status import Status
 from loops.archiver import Archiver
 from models.columns import table_of
 from models.notifications import Notifications
 from models.repositories.artifacts import job_objects
-from models.repositories.logs import trace_chunks, traces
+from models.repositories.logs import script_begins, trace_chunks, traces
+from models.repositories.pipelines import job_rows
 from models.repositories.queue import held_jobs
 from models.tables.artifacts import ObjectToDelete
 from models.tables.logs import TraceIndex
+from models.tables.pipelines import Job
 from storage.objects import ObjectStore
 from tests.models.world import World
 
 rows = table_of(TraceIndex)
+job = table_of(Job)
 LINE = b"section_start:1:a\r\x1b[31mline of a log that says what it does\x1b[0m\n"
 LOG = LINE * (3 * GROWN // len(LINE)) + b"its end"
 
@@ -190,6 +195,43 @@ async def test_nothing_is_kept_of_a_log_that_is_gone_meanwhile(kept: Kept) -> No
 
     assert await kept.indexes().of(log, as_it_was) == whole(LOG, is_last=False)
     assert await kept.stored() == []
+
+
+async def test_the_beginning_of_the_script_is_kept_when_its_mark_is_first_met(kept: Kept) -> None:
+    indexes = kept.indexes()
+    run = await kept.world.row(job, id=kept.job_id)
+    begin = int(run.started_at.timestamp()) + 5
+    await kept.write(LINE)
+    await kept.of(indexes)
+    assert (await kept.world.row(job, id=kept.job_id)).script_at is None
+    await kept.write(b"section_start:%d:step_script[collapsed=true]\r\x1b[0KGo\n" % begin)
+    await kept.write(b"section_start:%d:step_script\r\x1b[0KAgain\n" % (begin + 1))
+    await asyncio.gather(*(kept.of(one) for one in (indexes, kept.indexes(), kept.indexes())))
+    found = (await kept.world.row(job, id=kept.job_id)).script_at
+    assert found == datetime.fromtimestamp(begin, UTC)
+    async with kept.world.database.read() as connection:
+        assert await script_begins.unknown(connection, kept.job_id) is None
+
+
+async def test_a_mark_from_the_future_says_nothing_of_the_script(kept: Kept) -> None:
+    await kept.write(b"section_start:253402300000:step_script\r\x1b[0KGo\n")
+    await kept.of(kept.indexes())
+    assert (await kept.world.row(job, id=kept.job_id)).script_at is None
+
+
+async def test_a_job_that_waits_again_knows_no_beginning_of_its_script(kept: Kept) -> None:
+    begun = (await kept.world.row(job, id=kept.job_id)).started_at
+    async with kept.world.database.write() as connection:
+        run = await script_begins.unknown(connection, kept.job_id)
+        assert run is not None
+        await script_begins.put(connection, replace(run, started_at=begun - timedelta(seconds=9)), begun)
+    assert (await kept.world.row(job, id=kept.job_id)).script_at is None, "that was another run"
+    async with kept.world.database.write() as connection:
+        await script_begins.put(connection, run, begun + timedelta(seconds=1))
+    assert (await kept.world.row(job, id=kept.job_id)).script_at == begun + timedelta(seconds=1)
+    async with kept.world.database.write() as connection:
+        await job_rows.move(connection, [kept.job_id], Status.PENDING, kept.world.now())
+    assert (await kept.world.row(job, id=kept.job_id)).script_at is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import httpx
 import orjson
 
 from auth.permissions import DEVELOPER, MAINTAINER, REPORTER
+from loops.archiver import Archiver
 from loops.reports import ReportLoop
 from models.repositories.artifacts import reports
 from models.repositories.pipelines import configurations, overview
@@ -97,6 +98,26 @@ async def test_bars_show_waiting_and_running_and_earlier_attempts(site: Site) ->
     assert f'href="/{await site.path()}/-/jobs/{first}"' in page
     assert re.search(r'class="piece run" x="[\d.]+" y="5" width="[\d.]+"', page)
     assert 'style="' not in page
+
+
+async def test_a_bar_shows_preparing_though_nobody_has_opened_the_job(site: Site) -> None:
+    pipeline = await site.world.pipeline("one: {script: x}\n")
+    job = await site.world.job()
+    now = site.services.clock()
+    begin = now - timedelta(seconds=60)
+    log = b"Preparing\nsection_start:%d:step_script\r\x1b[0KGo\n" % (int(begin.timestamp()) + 20)
+    async with site.services.database.write() as connection:
+        of_job = job_table.update().where(job_table.c.id == job["id"])
+        await connection.execute(of_job.values(queued_at=begin, started_at=begin))
+        await connection.execute(overview.pipeline.update().values(created_at=begin))
+    await site.world.patch(job, 0, log)
+    assert 'class="piece prepare"' not in await text_of(site, f"/{pipeline}/timeline")
+    await site.world.put(job, "success", log)
+    services = site.services
+    assert await Archiver(services.database, services.store, services.notifications).move() == 1
+    page = await text_of(site, f"/{pipeline}/timeline")
+    assert re.search(r"one: \w+; was prepared for (19|20) s, from 0; ran \d+ s, from (19|20) s", page)
+    assert 'class="piece prepare"' in page
 
 
 async def test_a_timeline_of_nothing_says_so(site: Site) -> None:

@@ -2,6 +2,7 @@
 import { chosen, choose, named, point, pointed } from "./address.js";
 import { Lines } from "./lines.js";
 import { List } from "./list.js";
+import { lineAsked } from "./moment.js";
 import { row } from "./row.js";
 import { Rows } from "./rows.js";
 import { highlight, Search } from "./search.js";
@@ -34,13 +35,14 @@ export class Viewer {
   }
 
   async start() {
-    await this.refresh();
+    const [, asked] = await Promise.all([this.refresh(), pointed() ? 0 : lineAsked(this.source)]);
     this.element.classList.add("ready");
     this.tools.fit();
     this.list.know(this.rows.count);
     this.picked = pointed();
     const { failure, frozen } = this.outline;
     if (this.picked) this.#toPointed();
+    else if (asked && (frozen || asked < this.rows.total)) this.#toMoment(asked);
     else if (failure) this.show(failure[0], 0.6);
     else { this.list.toEnd(); this.follow(!frozen); }
     this.#seen = this.rows.total;
@@ -168,6 +170,14 @@ export class Viewer {
     this.picked = pointed();
     if (this.picked) this.show(this.picked[0], 0.2);
     this.list.render();
+  }
+
+  /** Show a line that an address asks for by its time, and what begins there. */
+  #toMoment(line) {
+    const section = this.rows.startingAt(line);
+    if (this.rows.closed.has(section)) this.close(section, false);
+    this.picked = [line, line];
+    this.show(line, 0.2);
   }
 
   close(section, closed) {
