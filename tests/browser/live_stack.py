@@ -113,7 +113,7 @@ class LiveStack:
     async def push(
         self, who: Person, path: str, files: Mapping[str, str], message: str, *, branch: str = "main", options: str = ""
     ) -> str:
-        """Commit files upon what the work tree of this project has, on a branch; the sha of the commit."""
+        """Commit files on a branch, a new one upon what was pushed to main; the sha of the commit."""
         tree = self.folder / quote(path, safe="")
         scheme, _, rest = self.url.partition("://")
         remote = f"{scheme}://{who.username}:{who.token}@{rest}/{path}.git"
@@ -121,7 +121,7 @@ class LiveStack:
             await git("init", "-q", "-b", "main", tree, cwd=self.folder)
         elif branch != await git("branch", "--show-current", cwd=tree):
             known = await git("branch", "--list", branch, cwd=tree)
-            await git("checkout", "-q", *([] if known else ["-b"]), branch, cwd=tree)
+            await git("checkout", "-q", *([branch] if known else ["-b", branch, "main"]), cwd=tree)
         sha = await new_commit(tree, dict(files), message)
         said = ["-o", options] if options else []
         await git("push", "-q", *said, remote, f"HEAD:refs/heads/{branch}", cwd=tree)

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.slow
 
 COUNTED: Final = str(7191 * 7193)
 """What a template would make of one of the texts."""
+_REPORT: Final = "/artifacts/report/"
+"""What addresses of documents have that jobs made; they are shown in frames, and may be opened alone."""
 _ADDRESSES: Final = probe("addresses")
 _HANDLERS: Final = probe("handlers")
 
@@ -47,9 +49,35 @@ async def test_no_text_runs_or_bursts_a_page(stack: LiveStack, hostile: Hostile,
     faults: dict[str, list[str]] = {"links": found.dead} if found.dead else {}
     async with visitor(chromium, stack, stack.root, size=PHONE) as tab:
         for path in sorted(set(found.pages.values()) | set(starts)):
-            if wrong := await _wrong(tab, path):
+            look = _let_out if _REPORT in path else _wrong
+            if wrong := await look(tab, path):
                 faults[path] = wrong
     assert not faults, "\n".join(f"{path}: {text}" for path, texts in faults.items() for text in texts)
+
+
+async def test_what_a_text_could_do_is_found(stack: LiveStack, chromium: Browser) -> None:
+    """The same looks at a page into which such a text was put as markup."""
+    text = "<img src=x onerror=window.__pwned=1><a href=javascript:1>x</a><img src=http://evil.example/a.png>"
+    async with visitor(chromium, stack, stack.root, size=PHONE) as tab:
+        await tab.visit("/-/profile/password")
+        await tab.page.evaluate("text => document.querySelector('main').insertAdjacentHTML('beforeend', text)", text)
+        await tab.page.evaluate("document.querySelector('main').append('W'.repeat(500))")
+        await tab.page.evaluate("document.querySelector('main').style.width = '900px'")
+        await tab.settled()
+        wrong = await _seen(tab)
+    for kind in ("policy: script-src", "policy: img-src", "address: javascript:1", "attribute: onerror", "too wide"):
+        assert [fault for fault in wrong if fault.startswith(kind)], (kind, wrong)
+
+
+async def _let_out(tab: Visitor, path: str) -> list[str]:
+    """What a report of a job, which may run scripts, reaches outside of its own origin."""
+    tab.faults.clear()
+    await tab.page.goto(f"{tab.url}{path}")
+    await tab.settled()
+    wrong = [f"foreign: {text}" for text in tab.faults.foreign] + [f"dialog: {text}" for text in tab.faults.dialogs]
+    if (origin := await tab.page.evaluate("self.origin")) != "null":
+        wrong.append(f"the report has the origin {origin}")
+    return wrong
 
 
 async def _wrong(tab: Visitor, path: str) -> list[str]:
@@ -63,7 +91,12 @@ async def _wrong(tab: Visitor, path: str) -> list[str]:
     await page.mouse.wheel(0, 2_000)
     await page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     await tab.settled()
-    wrong = tab.faults.all()
+    return await _seen(tab)
+
+
+async def _seen(tab: Visitor) -> list[str]:
+    """Everything that can be seen to be wrong."""
+    page, wrong = tab.page, tab.faults.all()
     if await page.evaluate("window.__pwned"):
         wrong.append("something ran")
     if COUNTED in await page.content():

@@ -23,7 +23,7 @@ ZONE: Final = "Asia/Kathmandu"
 """Of every reader: it is 5:45 h ahead of UTC, so that no date is right by chance."""
 SERIOUS: Final = frozenset({"serious", "critical"})
 _WATCH: Final = """
-addEventListener('securitypolicyviolation', (event) => window.reportToTest(
+if (window === top) addEventListener('securitypolicyviolation', (event) => window.reportToTest(
   `${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`));
 """
 _PAINT: Final = probe("paint")
@@ -95,8 +95,11 @@ class Visitor:
         self._kinds.clear()
         response = await self.page.goto(path if path.startswith("http") else f"{self.url}{path}", wait_until="load")
         assert response is not None
-        async with asyncio.timeout(_PAINTED):
-            paint = await self.page.evaluate(_PAINT)
+        try:
+            async with asyncio.timeout(_PAINTED):
+                paint = await self.page.evaluate(_PAINT)
+        except TimeoutError as error:
+            raise AssertionError(f"{path} is not painted within {_PAINTED:g} s") from error
         await self.settled()
         sizes = [
             size for name, size in self._sizes.items() if self._kinds.get(name) not in ("Fetch", "XHR", "EventSource")

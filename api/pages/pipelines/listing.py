@@ -19,6 +19,7 @@ from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from auth.permissions import LEVEL_FOR, Action
+from domain.errors import NotFound
 from domain.pipelines.status import Status
 from models.notifications import project_topic
 from models.repositories.accounts import accounts
@@ -121,10 +122,20 @@ async def project_page(
         url=services.settings.url,
         runs=may_cancel(project),
         administers=project.level >= LEVEL_FOR[Action.ADMINISTER],
+        has_files=await _has_files(services, project),
         wanted=wanted,
         states=STATES,
         sources=SOURCES,
     )
+
+
+async def _has_files(services: Services, project: ProjectAccess) -> bool:
+    """Whether anybody has pushed the default branch."""
+    try:
+        repository = services.repositories.get(project.row.id)
+    except NotFound:
+        return False
+    return bool(project.row.default_branch) and await repository.resolve(project.row.default_branch) is not None
 
 
 @router.get("/-/pipelines/events")

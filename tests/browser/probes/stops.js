@@ -1,6 +1,6 @@
 () => {
   const hidden = (node) => !node.checkVisibility({visibilityProperty: true}) || node.closest('[inert]');
-  const roving = '[role=tablist], [role=grid], [role=tree], [role=listbox], [role=menu], [role=toolbar], svg';
+  const roving = '[role=tablist], [role=grid], [role=tree], [role=listbox], [role=menu], [role=toolbar], [role=log], svg';
   const stops = window.stopsOfTest = [];
   for (const node of document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex], [role=button]')) {
     if (hidden(node) || node.disabled || node.type === 'hidden' || node.id === 'main' || node.matches('.skip')) continue;
