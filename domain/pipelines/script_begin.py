@@ -13,7 +13,7 @@ _START: Final = b"section_start:"
 _MARK: Final = re.compile(rb"(\d{1,12})" + _NAME + rb"(?:\[[^\]\r\n]{0,200}\])?[\r\n]")
 _BEFORE: Final = len(_START) + 12
 """Bytes of a mark before its name, at most."""
-_LONGEST: Final = _BEFORE + len(_NAME) + 203
+_MAX_MARK: Final = _BEFORE + len(_NAME) + 203
 
 
 class BeginSearch:
@@ -30,7 +30,7 @@ class BeginSearch:
         if self._is_over:
             return
         data = self._rest + part
-        self._rest = data[-_LONGEST:]
+        self._rest = data[-_MAX_MARK:]
         place = data.find(_NAME)  # much faster than a pattern
         while place >= 0:
             start = data.rfind(_START, max(0, place - _BEFORE), place)
