@@ -168,8 +168,8 @@ async def live_stack(folder: Path, **variables: str) -> AsyncIterator[LiveStack]
     stack = Stack(folder / "home", {**PATIENT, **variables})
     with place_of_jobs() as place:
         async with AsyncExitStack() as clients:
+            clients.push_async_callback(asyncio.to_thread, stack.down)  # what came up of one that did not, too
             await asyncio.to_thread(stack.up)
-            clients.push_async_callback(asyncio.to_thread, stack.down)
             live = LiveStack(stack, work_folder(place), clients)
             credentials = await asyncio.to_thread(stack.credentials)
             rest = await live.known(credentials["token"])
