@@ -117,7 +117,11 @@ async def test_an_old_pipeline_goes_with_all_rows_objects_and_its_ref(house: Hou
                     count = select(func.count()).select_from(table).where(table.c[column].in_(ids))
                     assert (await connection.execute(count)).scalar() == 0, table.name
         doomed = set((await connection.execute(select(to_delete.c.object_key).where(to_delete.c.doomed))).scalars())
-    logs = {f"projects/{house.world.project_id}/jobs/{job_id}/trace-0.log" for job_id in jobs.values()}
+    logs = {
+        f"projects/{house.world.project_id}/jobs/{job_id}/trace-0.{kind}"
+        for job_id in jobs.values()
+        for kind in ("log", "index")
+    }
     assert doomed == {f"artifact-{key}" for key in gone} | logs
     assert {ref.name for ref in await house.repository_of.refs(KEPT.rstrip("/"))} == {f"{KEPT}{key}" for key in kept}
     assert await house.loop.remove_pipelines() == 0

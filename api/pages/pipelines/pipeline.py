@@ -26,6 +26,7 @@ from application.jobs.explaining import absent_jobs, of_jobs
 from domain.graphs.grouping import Group
 from domain.messages import Operation
 from domain.pipelines.status import Status
+from domain.why.explanation import Explanation, Reason
 from models.repositories.pipelines import jobs, overview, pipelines
 from models.repositories.pipelines.overview import DrawnJobRow
 
@@ -55,7 +56,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
     address = address_of(project, pipeline_id)
     groups = graph.groups_of(rows)
     drawn = graph.Drawn(rows, stages, whys, downstream, address, project.row.full_path, services.clock())
-    named = [row for row in rows if row.status in ATTENTION]
+    named = [row for row in rows if row.status in ATTENTION or _is_held_up(whys.get(row.id))]
     asked = await _with_questions(services, [*_first(named), *_opened(rows, groups, opened)])
     return fragment(
         "pipelines/_pipeline.html",
@@ -77,6 +78,11 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
         opened_name=groups[opened].name if 0 <= opened < len(groups) else "",
         absent=absent_jobs(project, head.row),
     )
+
+
+def _is_held_up(why: Explanation | None) -> bool:
+    """Whether no runner can take a job, or its runner is not heard of: nothing goes on by itself."""
+    return why is not None and why.reason in {Reason.STUCK, Reason.SILENT}
 
 
 def _first(rows: Sequence[DrawnJobRow]) -> Sequence[DrawnJobRow]:

@@ -68,7 +68,7 @@ async def test_the_pages_lead_down_and_up(here: Installation) -> None:
     async with here.site.client(here.site.root) as client:
         above = (await client.get(f"/{own}/-/pipelines/{parent}")).text
         below = (await client.get(f"/{own}/-/pipelines/{child}")).text
-    assert re.search(rf'Downstream: {own} <a href="/{own}/-/pipelines/{child}"', above)
+    assert re.search(rf'<h2>Downstream</h2>.*{own} <a href="/{own}/-/pipelines/{child}"', above, re.DOTALL)
     assert re.search(rf'Upstream: {own} <a href="/{own}/-/pipelines/{parent}"', below)
 
 

@@ -10,6 +10,7 @@ from models.repositories.accounts import accounts
 from models.repositories.installation import audit
 from models.repositories.paging import every_of
 from tests.api.pages.accounts.two_pods import PASSWORD, Pods, pods_of_a_cluster
+from tests.forms import COOKIES
 
 HOME, AWAY, THIRD = 0, 1, 2
 UNKNOWN = {"message": "404 User Not Found"}
@@ -127,7 +128,7 @@ async def test_nobody_signs_in_as_a_visitor_by_what_the_visited_pod_knows(pods: 
     async with site.client(headers=headers) as client:
         for name, secret in (("Ada", person.token), ("ada@example.com", person.token), ("Ada", PASSWORD), ("Ada", "")):
             response = await client.post("/users/sign_in", data={"username": name, "password": secret})
-            assert (response.status_code, dict(client.cookies)) == (401, {})
+            assert (response.status_code, dict(client.cookies)) == (401, COOKIES)
     async with site.client(headers=headers, cookies={cookie_of(AWAY): visit}) as client:
         for method in ("GET", "POST"):
             response = await client.request(method, "/-/profile/password", data={"old": person.token})

@@ -114,7 +114,7 @@ async def test_no_reader_gets_a_secret_and_offsets_stay(site: Site) -> None:
         assert (await get(site, address(site, job))).content == shown
         assert (await get(site, address(site, job), "bytes=10-40")).content == shown[10:41]
         assert (await get(site, f"{page}/raw?offset=12")).content == shown[12:]
-        for path in (page, f"{page}/log"):
+        for path in (page, f"{page}/log/lines"):
             text = (await get(site, path)).text
             assert "*" * len(SECRET) in text
             assert "horse" not in text
@@ -183,7 +183,7 @@ async def test_the_runner_sends_often_while_somebody_reads_and_seldom_otherwise(
         caller = Caller(site.root.id, "root", is_admin=True)
         await draw(site.services, await access_to(site.services, caller, site.world.project_id), job["id"])
     else:
-        paths = {"trace": address(site, job), "page": page, "window": f"{page}/log", "raw": f"{page}/raw"}
+        paths = {"trace": address(site, job), "page": page, "window": f"{page}/log/lines", "raw": f"{page}/raw"}
         assert (await get(site, paths[reader])).status_code == 200
     assert await interval(site, job, 11) == times.trace_interval
     await tick(site, traces.WATCHED_TICKS)

@@ -47,7 +47,7 @@ async def test_a_stuck_job_says_why_at_once(site: Site) -> None:
     nearest = f"Nearest is runner #{site.world.runner_id} (a runner of tests): it lacks &lt;b&gt;gpu."
     assert f"{shown} {nearest}" in await page(site, f"jobs/{found['gpu']['id']}")
     assert "Nearest is" not in await page(site, f"jobs/{found['build']['id']}")
-    assert (await page(site, f"pipelines/{pipeline}")).count(f"Stuck: {shown}") == 1
+    assert (await page(site, f"pipelines/{pipeline}")).count(f"{shown} {nearest}") >= 1
 
 
 async def test_a_job_is_not_stuck_any_more_when_a_runner_fits(site: Site) -> None:
@@ -80,7 +80,7 @@ async def test_a_silent_runner_is_shown_in_all_places(site: Site) -> None:
             await connection.execute(update(clock).values(ticks=tick))
         shown = (await jobs_of(site, pipeline))["build"]["unresponsive"]
         assert ("has been silent" in await page(site, f"jobs/{job['id']}")) == shown
-        assert ("The runner is silent" in await page(site, f"pipelines/{pipeline}")) == shown
+        assert ("has been silent" in await page(site, f"pipelines/{pipeline}")) == shown
         return bool(shown)
 
     assert not await at(1 + ticks)
