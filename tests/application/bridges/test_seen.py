@@ -69,7 +69,7 @@ async def test_the_pages_lead_down_and_up(here: Installation) -> None:
         above = (await client.get(f"/{own}/-/pipelines/{parent}")).text
         below = (await client.get(f"/{own}/-/pipelines/{child}")).text
     assert re.search(rf'<h2>Downstream</h2>.*{own} <a href="/{own}/-/pipelines/{child}"', above, re.DOTALL)
-    assert re.search(rf'Upstream: {own} <a href="/{own}/-/pipelines/{parent}"', below)
+    assert re.search(rf'child of\s+{own} <a href="/{own}/-/pipelines/{parent}"', below)
 
 
 async def test_jobs_downstream_know_where_they_come_from(here: Installation) -> None:
