@@ -12,6 +12,8 @@ COOKIES: Final = {COOKIE: _SECRET}
 """What such a browser has kept."""
 TOKEN: Final = {HEADER: token_of_secret(_SECRET)}
 """What it shows with it."""
+BOTH: Final = {**TOKEN, "Cookie": f"{COOKIE}={_SECRET}"}
+"""The two as headers of one request."""
 _TOLD: Final = re.compile(r'<meta name="csrf-token" content="([0-9a-f]{32})">')
 
 

@@ -26,6 +26,7 @@ from pods.embedded_pods import all_settings
 from settings import Settings
 from tests.browser.chromium import PROGRAM, browsing
 from tests.faults.stack import Stack, running
+from tests.forms import token_in
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,7 @@ class Scene:
 
     def sign_in(self, browser: httpx.Client) -> httpx.Response:
         form = {"username": self.username, "password": PASSWORD, "next": f"/{self.path}"}
+        browser.headers.update(token_in(browser.get("/users/sign_in").text))
         return browser.post("/users/sign_in", data=form)
 
 

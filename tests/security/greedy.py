@@ -9,6 +9,7 @@ from typing import Any, Final
 import httpx
 
 from git.transport.pkt_line import packet
+from tests import forms
 
 LINES: Final = 20_000
 """Of each file that is compared."""
@@ -115,7 +116,8 @@ async def fill(eve: Greedy) -> None:
 async def guess(eve: Greedy) -> None:
     """The threads that hash passwords."""
     form = {"username": "eve", "password": "wrong"}
-    await eve.again(16, "POST", "/users/sign_in", data=form, headers={"Origin": eve.url, "Accept": "text/html"})
+    headers = {"Origin": eve.url, "Accept": "text/html", **forms.BOTH}
+    await eve.again(16, "POST", "/users/sign_in", data=form, headers=headers)
 
 
 async def ask(eve: Greedy) -> None:

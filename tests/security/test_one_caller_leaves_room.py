@@ -15,6 +15,7 @@ import pytest
 from models.repositories.accounts import accounts
 from rigs.ports import LOCAL, free_port
 from rigs.postgres import fresh_database
+from tests import forms
 from tests.api.v4.site import open_site
 from tests.git.serving import git, new_commit
 from tests.kinds_of_database import KINDS
@@ -119,6 +120,6 @@ async def others(place: Place) -> list[float]:
             assert response.status_code == httpx.codes.OK
         begin = time.monotonic()
         form = {"username": "root", "password": PASSWORD}
-        response = await client.post("/users/sign_in", data=form, headers={"Origin": place.eve.url})
+        response = await client.post("/users/sign_in", data=form, headers={"Origin": place.eve.url, **forms.BOTH})
         assert response.status_code == httpx.codes.SEE_OTHER
         return [*calls, time.monotonic() - begin]
