@@ -16,8 +16,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from api.browser_visits import COOKIE as TICKET
-from auth.key_ring import Purpose, open_ring
 from api.pages.frame.form_tokens import COOKIE as FORM_COOKIE
+from auth.key_ring import Purpose, open_ring
 from auth.session_token import COOKIE, cookie_of
 from auth.visit_ticket import issue_ticket
 from domain.pods.directory import Pod
