@@ -40,6 +40,7 @@ SCROLLED = """part => {
 }"""
 
 
+@pytest.mark.alone
 async def test_a_million_lines_open_at_once(site: Site, tmp_path: Path) -> None:
     count = 1_000_000
     log = (

@@ -228,6 +228,7 @@ def _log_of(begin: datetime, is_stamped: bool) -> Iterator[bytes]:
         yield line(second, f"line {second}")
 
 
+@pytest.mark.alone
 async def test_a_thousand_jobs_are_painted_within_a_second_and_stay_usable(site: Site, tmp_path: Path) -> None:
     small = await site.world.pipeline("one: {script: x}\n")
     await site.world.job()

@@ -16,7 +16,7 @@ from tests.cli.remote.why_situations import SITUATIONS
 pytestmark = pytest.mark.slow  # 44 whole pipelines, each asked three times; `tests/domain/why` is quick
 
 _TEXT = re.compile(r"<span data-text>(.*?)</span>(?: <span[^>]*data-next-step>(.*?)</span>)?", re.DOTALL)
-_ABSENT = re.compile(r"<li><strong>(.*?)</strong> (<span data-text>.*?)</li>", re.DOTALL)
+_ABSENT = re.compile(r"<li><strong><bdi>(.*?)</bdi></strong> (<span data-text>.*?)</li>", re.DOTALL)
 
 
 async def by_rest(site: Site, path: str) -> Any:
