@@ -41,8 +41,8 @@ async def create(
         found = ScheduleAccess(await schedules.get(connection, made, project.row.id), project)
         await found.record(connection, "schedule_created", now, description=new.description)
         await replace_all(services, connection, found, variables, now)
-    await services.notifications.notify(SCHEDULES)
     await _show(services, found)
+    await services.notifications.notify(SCHEDULES)
     return found
 
 
@@ -93,10 +93,10 @@ async def _write(
         await found.record(connection, name, now, changed=sorted(values))
         if variables is not None:
             await replace_all(services, connection, found, variables, now)
+    await _show(services, found)
     await services.notifications.notify(SCHEDULES)
     await services.notifications.notify(TICKS)
     await services.notifications.notify(OUTBOX)
-    await _show(services, found)
 
 
 async def _show(services: Services, found: ScheduleAccess) -> None:
@@ -112,8 +112,8 @@ async def play(services: Services, found: ScheduleAccess) -> None:
     async with services.database.write() as connection:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedule_ticks.ask_by_hand(connection, found.row.id, now, now, found.project.caller.user_id)
-    await services.notifications.notify(TICKS)
     await _show(services, found)
+    await services.notifications.notify(TICKS)
 
 
 async def remove(services: Services, found: ScheduleAccess) -> None:
@@ -125,5 +125,5 @@ async def remove(services: Services, found: ScheduleAccess) -> None:
         await schedules.get(connection, found.row.id, found.project.row.id)
         await schedules.remove(connection, found.row.id, now)
         await found.record(connection, "schedule_removed", now, description=found.row.description)
-    await services.notifications.notify(SCHEDULES)
     await _show(services, found)
+    await services.notifications.notify(SCHEDULES)

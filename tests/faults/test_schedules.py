@@ -63,8 +63,21 @@ async def described(client: Client, schedule_id: int) -> ScheduleDescription | N
 async def make_schedule(server: Server, project: int, **fields: Any) -> int:
     """Make a schedule over the REST API; its id."""
     body = {"description": "nightly", "ref": "main", "cron": "0 0 1 1 *", **fields}
-    async with server.client() as client:
-        response = await client.post(f"/api/v4/projects/{project}/pipeline_schedules", json=body)
+    address = f"/api/v4/projects/{project}/pipeline_schedules"
+
+    async def newest() -> int:
+        try:
+            async with server.client() as again:
+                return max(int(one["id"]) for one in (await again.get(address)).json())
+        except httpx.TransportError:
+            return 0
+
+    try:
+        async with server.client() as client:
+            response = await client.post(address, json=body)
+    except httpx.RemoteProtocolError:
+        # The server died with the schedule in SQL, before it answered: whoever asked looks whether it is there.
+        return int(await eventually(newest, "the server is back", WITHIN))
     assert response.status_code == httpx.codes.CREATED, response.text
     return int(response.json()["id"])
 
