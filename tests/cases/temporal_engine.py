@@ -113,7 +113,7 @@ class TemporalEngine:
         asked = [
             await handle.start_update(
                 name,
-                Operation(str(uuid4()), target),
+                Operation(str(uuid4()), target).as_sent(),
                 wait_for_stage=WorkflowUpdateStage.ACCEPTED,
                 result_type=Answer,
                 rpc_timeout=ANSWERS_WITHIN,

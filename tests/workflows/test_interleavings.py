@@ -235,7 +235,7 @@ async def test_an_update_in_progress_is_answered_before_its_run_is_left_behind(
     await eventually(started, "the workflow is started")
     first = (await handle.describe()).run_id
     async with held_at(monkeypatch, decisions, "record_or_read", pod.start_worker()):
-        asking = asyncio.create_task(handle.execute_update("reconcile", Operation("read")))
+        asking = asyncio.create_task(handle.execute_update("reconcile", Operation("read").as_sent()))
         await eventually(accepted, "the update is accepted")
     assert await asyncio.wait_for(asking, ANSWERED_WITHIN) == "read"
     await pod.run("a")
