@@ -155,7 +155,8 @@ class Pod(PodParts):
 
         async def look() -> bool:
             run = await self.pipelines.runs.latest(pipeline_id)
-            return run is not None and run.is_open and not run.in_window
+            at_work = run is not None and run.is_open and not run.in_window
+            return at_work and "takes signals" not in await self.details(pipeline_id)
 
         await eventually(look, f"the workflow of pipeline {pipeline_id} is at work")
 

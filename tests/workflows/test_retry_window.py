@@ -176,6 +176,7 @@ async def test_an_update_needs_no_further_run(pod: Pod) -> None:
     pipeline_id = await failed(pod)
     run = await run_of(pod, pipeline_id)
     response = await pod.ask(pipeline_id, "retry_job", await id_of(pod, pipeline_id, "bad"))
+    await pod.at_work(pipeline_id)
     assert await pod.run("bad", Status.FAILED) in response.jobs
     assert await pod.rests(pipeline_id) == "failed"
     assert await run_of(pod, pipeline_id) == run
