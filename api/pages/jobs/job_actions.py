@@ -27,6 +27,7 @@ from models.notifications import RUNNERS
 from models.repositories.installation.audit import Happened
 from models.repositories.pipelines import job_details, jobs, pipelines
 from models.repositories.projects import projects
+from models.rows.pipelines import ListedJobRow
 
 router = RouteList(prefix=f"{PREFIX}/-/jobs/{{job_id}}", dependencies=[Depends(require_our_pages)])
 
@@ -72,27 +73,21 @@ async def cancel_job(job_id: Id, services: ServicesDep, project: PageProjectDep)
 @router.post("/erase")
 async def erase_job(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """Forget the log, the artifacts and the reports of a job."""
-    async with services.database.read() as connection:
-        row = await jobs.get(connection, job_id, project.row.id)
-    await leavings.erase(services, project, row)
+    await leavings.erase(services, project, await _job(services, project, job_id))
     return _back(project, job_id)
 
 
 @router.post("/artifacts/keep")
 async def keep_artifacts(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """Keep the artifacts of a job for ever."""
-    async with services.database.read() as connection:
-        row = await jobs.get(connection, job_id, project.row.id)
-    await leavings.keep_artifacts(services, project, row)
+    await leavings.keep_artifacts(services, project, await _job(services, project, job_id))
     return _back(project, job_id)
 
 
 @router.post("/artifacts/delete")
 async def delete_artifacts(job_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """Delete the artifacts of a job, and what its reports said."""
-    async with services.database.read() as connection:
-        row = await jobs.get(connection, job_id, project.row.id)
-    await leavings.delete_artifacts(services, project, row)
+    await leavings.delete_artifacts(services, project, await _job(services, project, job_id))
     return _back(project, job_id)
 
 
@@ -111,6 +106,11 @@ async def allow_as_server(job_id: Id, services: ServicesDep, project: PageProjec
         await record(connection, project.caller, project.entity, happened, services.clock())
     await services.notifications.tell(RUNNERS)
     return _back(project, job_id)
+
+
+async def _job(services: Services, project: ProjectAccess, job_id: int) -> ListedJobRow:
+    async with services.database.read() as connection:
+        return await jobs.get(connection, job_id, project.row.id)
 
 
 def _back(project: ProjectAccess, job_id: int) -> RedirectResponse:
