@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from api.browser_visits import ARRIVALS
 from api.deps import CallerDep, ServicesDep
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import NOTICES, page
 from api.routes import RouteList
 from api.services import Services
@@ -94,7 +95,7 @@ async def _page(
         "notice": notice,
         "tokens": found.rows,
         "number": number,
-        "last": max(1, -(-found.total // _PER_PAGE)),
+        "last": page_count(found.total, _PER_PAGE),
     }
     return page("accounts/access_tokens.html", caller, status, **values)
 

@@ -10,6 +10,7 @@ from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.asking import after
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
@@ -56,7 +57,7 @@ async def draw(services: Services, project: ProjectAccess, environment_id: int, 
         has_stop_job=bool(stop_jobs),
         may_deploy=runs and not standing.refusal,
         number=number,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
         total=found.total,
     )
 

@@ -10,6 +10,7 @@ from api.pages.environments.folders import folders_of
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
@@ -54,7 +55,7 @@ async def draw(
         scope=scope,
         search=search,
         number=number,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
     )
 
 

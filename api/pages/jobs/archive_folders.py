@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from api.pages.frame.page_count import page_count
 from domain.errors import NotFound
 from storage.zip_directory import Entry
 
@@ -50,7 +51,7 @@ def folder_of(entries: Sequence[Entry], path: str, page: int = 1) -> Folder:
                 found[1] += not entry.is_folder
     if not is_there:
         raise NotFound(f"The archive has no folder {path[:200]!r}.")
-    pages = max(1, -(-len(sizes) // PER_PAGE))
+    pages = page_count(len(sizes), PER_PAGE)
     page = min(max(1, page), pages)
     shown = sorted(sizes)[(page - 1) * PER_PAGE : page * PER_PAGE]
     children = [

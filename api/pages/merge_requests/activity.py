@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from api.pages.frame.page_count import page_count
 from api.pages.merge_requests.texts import SystemNote, markdown, system_note
 from api.services import Services
 from api.v4.merge_requests.note_access import NoteAccess
@@ -71,7 +72,7 @@ async def activity_of(services: Services, notes: NoteAccess, number: int) -> Act
         [_thread(key, thread) for key, thread in threads.items()],
         people,
         number,
-        max(1, -(-found.total // PER_PAGE)),
+        page_count(found.total, PER_PAGE),
         notes.may(NoteAction.RESOLVE, is_author=notes.found.project.caller.user_id == notes.found.row.author_id),
     )
 

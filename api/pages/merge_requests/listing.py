@@ -12,6 +12,7 @@ from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.merge_requests.words import STATES
@@ -100,7 +101,7 @@ async def draw(services: Services, project: ProjectAccess, wanted: Wanted, topic
         states=STATES,
         tabs=[(tab, sum(counts.values()) if tab == "all" else counts.get(State(tab), 0)) for tab in TABS],
         wanted=wanted,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
         may_open=project.caller.is_known and project.level >= LEVEL_FOR[Action.PUSH] and not project.row.archived,
         command=_command(project.row.default_branch),
     )

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.pages.frame.access import PREFIX, PageProjectDep
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import address_of_page, page
 from api.pages.merge_requests.words import STATES
 from api.pages.projects.home import Number
@@ -94,7 +95,7 @@ async def pipelines_page(
         pipelines=[row for row in pipelines.rows if row.project_id in seen],
         paths={key: row.full_path for key, row in seen.items()},
         number=number,
-        last=max(1, -(-pipelines.total // PER_PAGE)),
+        last=page_count(pipelines.total, PER_PAGE),
         here=address_of_page(request),
         **values,
     )

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.pipelines.head import TABS, address_of, head_of
@@ -104,7 +105,7 @@ async def draw_head(services: Services, project: ProjectAccess, pipeline_id: int
 
 def pages(total: int, size: int = PER_PAGE) -> int:
     """How many pages so many rows have."""
-    return max(1, -(-total // size))
+    return page_count(total, size)
 
 
 def query_of(**values: str | int) -> str:

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from api.deps import CallerDep, ServicesDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.routes import RouteList
@@ -45,7 +46,7 @@ async def draw(services: Services, caller: Caller, number: int, within: str = ""
         newest=newest,
         warned=warned,
         number=number,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
         url=services.settings.url,
     )
 

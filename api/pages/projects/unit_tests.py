@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.pages.frame import responses
 from api.pages.frame.access import PREFIX, PageProjectDep
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import address_of_page
 from api.pages.projects.home import Number
 from api.routes import RouteList
@@ -54,7 +55,7 @@ async def flaky_tests(request: Request, project: PageProjectDep, services: Servi
         tests=found.rows,
         total=found.total,
         number=page,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
         words=_words,
         days=RECENT_DAYS,
         here=address_of_page(request),

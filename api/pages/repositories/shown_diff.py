@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
+from api.pages.frame.page_count import page_count
 from domain.diffs.patch import Hunk, Patch, read_patch
 from domain.diffs.visible_text import deceives
 from domain.errors import NotFound
@@ -118,7 +119,7 @@ async def shown_diff(
     `address` is that of the page. Raises `NotFound` for a file that does not differ, `TooLarge`, `Unavailable`.
     """
     files, counts = await asyncio.gather(changed_files(repository, old, new), line_counts(repository, old, new))
-    last = max(1, -(-len(files) // PER_PAGE))
+    last = page_count(len(files), PER_PAGE)
     first, count = (min(number, last) - 1) * PER_PAGE, PER_PAGE
     if path:
         found = next((at for at, file in enumerate(files) if file.new_path == path), None)

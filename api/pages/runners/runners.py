@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
@@ -50,7 +51,7 @@ async def draw(services: Services, caller: Caller, number: int) -> Fragment:
         connections=CONNECTIONS,
         types=TYPES,
         number=number,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
     )
 
 

@@ -9,6 +9,7 @@ from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
+from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.projects.home import Number
@@ -61,7 +62,7 @@ async def draw_list(services: Services, project: ProjectAccess, number: int, sco
         scope=scope,
         tabs_of_scopes=[{"key": key, "text": word, "href": f"?scope={key}"} for key, word in SCOPES.items()],
         number=number,
-        last=max(1, -(-found.total // PER_PAGE)),
+        last=page_count(found.total, PER_PAGE),
         runs=_runs(project),
     )
 
@@ -110,7 +111,7 @@ async def draw(services: Services, project: ProjectAccess, schedule_id: int, num
         past=past_of(found.rows, known),
         outcomes=OUTCOMES,
         number=number,
-        last=max(1, -(-found.total // TICKS_PER_PAGE)),
+        last=page_count(found.total, TICKS_PER_PAGE),
     )
 
 
