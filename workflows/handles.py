@@ -3,6 +3,7 @@
 Source: docs/reference/temporal.md, "Messages and new runs".
 """
 
+import asyncio
 from datetime import timedelta
 from typing import Final
 
@@ -120,7 +121,10 @@ class Pipelines:
         )
 
     async def ask(self, facts: PipelineFacts, name: str, operation: Operation, timeout: timedelta) -> Answer:
-        """Send an update and wait for its answer; starts a closed pipeline again."""
+        """Send an update and wait for its answer; starts a closed pipeline again.
+
+        Raises `WorkflowUpdateRPCTimeoutOrCancelledError` or `TimeoutError` when there is none after `timeout`.
+        """
         start = WithStartWorkflowOperation(
             PipelineWorkflow.run,
             PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
@@ -131,14 +135,16 @@ class Pipelines:
             search_attributes=attributes(facts),
             static_summary=summary(facts),
         )
-        answer: Answer = await self._client.execute_update_with_start_workflow(
-            name,
-            operation.as_sent(),
-            start_workflow_operation=start,
-            result_type=Answer,
-            id=operation.key,
-            rpc_timeout=timeout,
-        )
+        # The SDK limits the call that sends the update, and waits for ever for one that the workflow has accepted.
+        async with asyncio.timeout(timeout.total_seconds()):
+            answer: Answer = await self._client.execute_update_with_start_workflow(
+                name,
+                operation.as_sent(),
+                start_workflow_operation=start,
+                result_type=Answer,
+                id=operation.key,
+                rpc_timeout=timeout,
+            )
         return answer
 
     async def look(self, group_id: int) -> None:

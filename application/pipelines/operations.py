@@ -64,7 +64,7 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
         except WorkflowUpdateFailedError as error:
             if getattr(error.cause, "type", "") != _CLOSED_BEFORE_THE_ANSWER:
                 raise Refused(_reason(error)) from error
-        except (WorkflowUpdateRPCTimeoutOrCancelledError, Unavailable):
+        except (WorkflowUpdateRPCTimeoutOrCancelledError, TimeoutError, Unavailable):
             break
         except RPCError as error:
             if error.status not in _TRY_AGAIN or attempt == _MAX_ATTEMPTS - 1:

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from temporalio.client import WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
 from application.pipelines.operations import ask
@@ -18,6 +18,7 @@ from settings import TimeLimits
 from tests.models.world import job
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
+from workflows.handles import Pipelines
 
 GATE = "gate: {script: x, when: manual, allow_failure: false}\n"
 
@@ -131,3 +132,28 @@ async def test_a_run_that_is_terminated_with_a_question_open_is_asked_again(
     asked = await asyncio.wait_for(asking, 30)
     assert asked.answer is not None
     assert (asked.answer.jobs, line.keys) == ((gate,), ["once", "once"])
+
+
+async def test_whoever_asks_waits_no_longer_than_they_said_whatever_the_client_does(pod: Pod) -> None:
+    """The SDK's own limit is one of each call: it polls for ever for what a workflow has accepted."""
+
+    class Silent:
+        namespace = "silent"
+        workflow_service = None
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def execute_update_with_start_workflow(self, *_: Any, **__: Any) -> Answer:
+            self.asked += 1
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    pipeline_id, gate = await waiting(pod)
+    client = Silent()
+    line = cast("Line", Pipelines(cast("Client", client), "queue"))
+    asking = ask(services(pod, line, 0.1), pipeline_id, "play_job", Operation(job_id=gate), pod.world.user_id)
+    asked = await asyncio.wait_for(asking, 20)
+    assert (asked.answer, client.asked) == (None, 1)
+    await pod.run("gate")
+    assert await pod.ended(pipeline_id) == "success"
