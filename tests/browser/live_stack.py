@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,13 +37,17 @@ class Person:
 class Rest:
     """The REST API as one person sees it; what is refused fails the test with the words of the refusal."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        """`client` goes to `/api/v4` with a token."""
+    def __init__(self, client: httpx.AsyncClient, logs: Callable[[], str] = str) -> None:
+        """`client` goes to `/api/v4` with a token; `logs` tell what the servers were doing when no response came."""
         self.client = client
+        self._logs = logs
 
     async def call(self, method: str, route: str, **options: Any) -> Any:
         """The document of the response; None where there is none."""
-        response = await self.client.request(method, route, **options)
+        try:
+            response = await self.client.request(method, route, **options)
+        except httpx.TimeoutException as error:
+            raise AssertionError(f"{method} {route}: no response\n{self._logs()}") from error
         assert response.is_success, f"{method} {route}: {response.status_code} {response.text[:2000]}"
         return response.json() if response.content else None
 
@@ -87,7 +91,8 @@ class LiveStack:
     def rest(self, token: str = "") -> Rest:
         """The API with a token."""
         headers = {"PRIVATE-TOKEN": token} if token else {}
-        return Rest(httpx.AsyncClient(base_url=f"{self.url}/api/v4", headers=headers, timeout=60, trust_env=False))
+        client = httpx.AsyncClient(base_url=f"{self.url}/api/v4", headers=headers, timeout=60, trust_env=False)
+        return Rest(client, self.stack.logs)
 
     async def known(self, token: str) -> Rest:
         """The same, closed with the stack."""
