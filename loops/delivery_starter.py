@@ -5,21 +5,20 @@ next attempt is due: a workflow that was lost with Temporal's store, or terminat
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection
 from temporalio.service import RPCError
 
 from domain.errors import Unavailable
 from loops.rounds import when_told
 from models.clock import Clock
 from models.notifications import HOOKS, Notifications
+from models.repositories.due_rows import DueRows
 from models.repositories.hooks import commit_reports, hook_deliveries
 from models.repositories.notifications import messages
-from models.rows.hooks import DueRow
 from models.session import Database
 from settings import TimeLimits
 from workflows.handles import Pipelines
@@ -36,18 +35,6 @@ CLEAN_EVERY: Final = timedelta(minutes=10)
 Start = Callable[[int], Awaitable[None]]
 
 log = structlog.get_logger()
-
-
-class DueRows(Protocol):
-    """What a module has to offer whose rows are due at some time."""
-
-    async def due(self, connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
-        """Those that are to be looked at now."""
-
-    async def look_again(
-        self, connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime
-    ) -> None:
-        """Look at these later."""
 
 
 class Telling:
@@ -80,9 +67,9 @@ class Telling:
 
     async def start_due(self) -> int:
         """Start what is due; how much that was."""
-        told = await self._start(hook_deliveries, self._workflows.deliver)
-        told += await self._start(commit_reports, self._workflows.report)
-        return told + await self._start(messages, self._workflows.send)
+        told = await self._start(hook_deliveries.DUE, self._workflows.deliver)
+        told += await self._start(commit_reports.DUE, self._workflows.report)
+        return told + await self._start(messages.DUE, self._workflows.send)
 
     async def _start(self, rows: DueRows, start: Start) -> int:
         now = self._clock()

@@ -124,7 +124,7 @@ class LinkedReportRow(CommitReportRow):
 
 @dataclass(frozen=True, slots=True)
 class DueRow:
-    """A delivery or report that is due; `mark` is another number as soon as it has changed."""
+    """A delivery, a report or a message that is due; `mark` is another number as soon as it has changed."""
 
     id: int
     mark: int

@@ -258,12 +258,12 @@ async def test_due_deliveries_are_looked_at_again_unless_they_were_tried_meanwhi
     await world.create()
     now = world.now()
     async with world.database.write() as connection:
-        first, second = await hook_deliveries.due(connection, now, 10)
+        first, second = await hook_deliveries.DUE.due(connection, now, 10)
         await connection.execute(update(deliveries).where(deliveries.c.id == second.id).values(attempts=1))
-        await hook_deliveries.look_again(connection, [first, second], now, now + timedelta(minutes=3))
-        assert [row.id for row in await hook_deliveries.due(connection, now, 10)] == [second.id]
+        await hook_deliveries.DUE.look_again(connection, [first, second], now, now + timedelta(minutes=3))
+        assert [row.id for row in await hook_deliveries.DUE.due(connection, now, 10)] == [second.id]
         later = now + timedelta(minutes=4)
-        assert {row.id for row in await hook_deliveries.due(connection, later, 10)} == {first.id, second.id}
+        assert {row.id for row in await hook_deliveries.DUE.due(connection, later, 10)} == {first.id, second.id}
 
 
 async def test_the_log_is_kept_for_a_while_and_open_deliveries_for_ever(world: World) -> None:

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from models.columns import table_of
-from models.rows.hooks import ChangedPipelineRow, CommitReportRow, DueRow, LinkedReportRow
+from models.repositories.due_rows import DueRows
+from models.rows.hooks import ChangedPipelineRow, CommitReportRow, LinkedReportRow
 from models.tables.hooks import CommitReport, ForgeLink
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
@@ -25,6 +26,8 @@ project = table_of(Project)
 OPEN: Final = "open"
 DONE: Final = "done"
 FAILED: Final = "failed"
+DUE: Final = DueRows(report, report.c.wanted, OPEN)
+"""Reports with something new to tell."""
 
 _LINKS: Final = select(link.c.id).where(link.c.project_id == bindparam("b_project"), link.c.active).order_by(link.c.id)
 
@@ -86,33 +89,6 @@ def _first(link_id: int, row: ChangedPipelineRow, now: datetime) -> dict[str, An
         "updated_at": now,
     }
     return {f"b_{name}": value for name, value in values.items()}
-
-
-_DUE: Final = (
-    select(report.c.id, report.c.wanted.label("mark"))
-    .where(report.c.state == OPEN, report.c.due_at <= bindparam("b_now"))
-    .order_by(report.c.due_at, report.c.id)
-    .limit(bindparam("b_limit"))
-)
-
-
-_LATER: Final = (
-    update(report)
-    .where(report.c.id == bindparam("b_id"), report.c.wanted == bindparam("b_mark"))
-    .where(report.c.state == OPEN, report.c.due_at <= bindparam("b_seen"))
-    .values(due_at=bindparam("b_at"))
-)
-
-
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
-    """Reports that are to be looked at now."""
-    return all_of(DueRow, await connection.execute(_DUE, {"b_now": now, "b_limit": limit}))
-
-
-async def look_again(connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime) -> None:
-    """Look at these (as `due` gave them) later, but at those at once that have something new to tell."""
-    values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
-    await connection.execute(_LATER, values)
 
 
 async def find(connection: AsyncConnection, report_id: int) -> LinkedReportRow | None:

@@ -1,20 +1,21 @@
 """Deliveries of events to webhooks: found when they are due, recorded attempt by attempt, kept for a while."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import bindparam, delete, exists, insert, select, update
+from sqlalchemy import delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import table_of
+from models.repositories.due_rows import DueRows
 from models.repositories.hooks.webhook_events import delivery_of
 from models.repositories.paging import Listing
-from models.rows.hooks import DueRow, EventDeliveryRow, HookDeliveryRow
+from models.rows.hooks import EventDeliveryRow, HookDeliveryRow
 from models.tables.hooks import HookDelivery, HookEvent
-from models.typed_rows import all_of, first_of
+from models.typed_rows import first_of
 
 delivery = table_of(HookDelivery)
 event = table_of(HookEvent)
@@ -22,13 +23,9 @@ event = table_of(HookEvent)
 OPEN: Final = "open"
 DELIVERED: Final = "delivered"
 FAILED: Final = "failed"
+DUE: Final = DueRows(delivery, delivery.c.attempts, OPEN)
+"""Deliveries on their way."""
 
-_DUE: Final = (
-    select(delivery.c.id, delivery.c.attempts.label("mark"))
-    .where(delivery.c.state == OPEN, delivery.c.due_at <= bindparam("b_now"))
-    .order_by(delivery.c.due_at, delivery.c.id)
-    .limit(bindparam("b_limit"))
-)
 _ALL: Final = select(
     delivery,
     event.c.kind,
@@ -56,25 +53,6 @@ class Attempt:
     seconds: float = 0.0
     error: str = ""
     again: datetime | None = None
-
-
-_LATER: Final = (
-    update(delivery)
-    .where(delivery.c.id == bindparam("b_id"), delivery.c.attempts == bindparam("b_mark"))
-    .where(delivery.c.state == OPEN, delivery.c.due_at <= bindparam("b_seen"))
-    .values(due_at=bindparam("b_at"))
-)
-
-
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
-    """Open deliveries that are to be looked at now."""
-    return all_of(DueRow, await connection.execute(_DUE, {"b_now": now, "b_limit": limit}))
-
-
-async def look_again(connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime) -> None:
-    """Look at these (as `due` gave them) later; those that were tried meanwhile keep the time that this gave them."""
-    values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
-    await connection.execute(_LATER, values)
 
 
 async def find(connection: AsyncConnection, delivery_id: int) -> EventDeliveryRow | None:

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.notifications.integrations import Channel
 from models.columns import table_of
-from models.rows.hooks import DueRow
+from models.repositories.due_rows import DueRows
 from models.rows.notifications import MessageRow, NoticedMessageRow
 from models.tables.notifications import Message, Notice
 from models.typed_rows import all_of, first_of
@@ -22,19 +22,9 @@ notice = table_of(Notice)
 OPEN: Final = "open"
 DELIVERED: Final = "delivered"
 FAILED: Final = "failed"
+DUE: Final = DueRows(message, message.c.attempts, OPEN)
+"""Messages on their way."""
 
-_DUE: Final = (
-    select(message.c.id, message.c.attempts.label("mark"))
-    .where(message.c.state == OPEN, message.c.due_at <= bindparam("b_now"))
-    .order_by(message.c.due_at, message.c.id)
-    .limit(bindparam("b_limit"))
-)
-_LATER: Final = (
-    update(message)
-    .where(message.c.id == bindparam("b_id"), message.c.attempts == bindparam("b_mark"))
-    .where(message.c.state == OPEN, message.c.due_at <= bindparam("b_seen"))
-    .values(due_at=bindparam("b_at"))
-)
 _ALL: Final = select(message, notice.c.kind, notice.c.project_id, notice.c.created_at.label("happened_at")).join(
     notice, notice.c.id == message.c.notice_id
 )
@@ -108,17 +98,6 @@ def _row_of(notice_id: int, draft: Draft, now: datetime) -> dict[str, Any]:
         "tries": [],
         "created_at": now,
     }
-
-
-async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[DueRow]:
-    """Open messages that are to be looked at now."""
-    return all_of(DueRow, await connection.execute(_DUE, {"b_now": now, "b_limit": limit}))
-
-
-async def look_again(connection: AsyncConnection, rows: Sequence[DueRow], seen_at: datetime, at: datetime) -> None:
-    """Look at these (as `due` gave them) later; those that were tried meanwhile keep the time that this gave them."""
-    values = [{"b_id": row.id, "b_mark": row.mark, "b_seen": seen_at, "b_at": at} for row in rows]
-    await connection.execute(_LATER, values)
 
 
 async def find(connection: AsyncConnection, message_id: int) -> NoticedMessageRow | None:

@@ -27,7 +27,7 @@ async def told(site: Site) -> AsyncIterator[None]:
         while not over.is_set():
             waiter = services.notifications.subscribe(HOOKS)
             async with services.database.read() as connection:
-                due = await hook_deliveries.due(connection, services.clock(), 100)
+                due = await hook_deliveries.DUE.due(connection, services.clock(), 100)
             for row in due:
                 with suppress(NotYet):
                     await activities.deliver_hook(DeliverHook(row.id))
