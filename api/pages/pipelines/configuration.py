@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse, Response
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.responses import SECURITY
-from api.pages.pipelines.tab import draw_head, follow, pages, show
+from api.pages.pipelines.tab import draw_head, head_events, pages, show
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.v4.access import Id
@@ -129,9 +129,4 @@ async def config_text(pipeline_id: Id, services: ServicesDep, project: PageProje
     return PlainTextResponse(await asyncio.to_thread(merged_yaml, kept), headers=headers)
 
 
-@router.get("/config/events")
-async def config_events(request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
-    """Changes of what is above that page."""
-    return await follow(
-        request, services, project, pipeline_id, lambda: draw_head(services, project, pipeline_id, "config")
-    )
+router.get("/config/events")(head_events("config"))

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
-from api.pages.pipelines.tab import PER_PAGE, draw_head, follow, pages, query_of, show
+from api.pages.pipelines.tab import PER_PAGE, draw_head, head_events, pages, query_of, show
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
@@ -58,14 +58,7 @@ async def security_page(
     return await _page(request, services, project, pipeline_id, "security", SECURITY, severity, page)
 
 
-@router.get("/security/events")
-async def security_events(
-    request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep
-) -> Response:
-    """Changes of what is above that page."""
-    return await follow(
-        request, services, project, pipeline_id, lambda: draw_head(services, project, pipeline_id, "security")
-    )
+router.get("/security/events")(head_events("security"))
 
 
 @router.get("/codequality_report")
@@ -81,12 +74,7 @@ async def quality_page(
     return await _page(request, services, project, pipeline_id, "codequality_report", QUALITY, severity, page)
 
 
-@router.get("/codequality_report/events")
-async def quality_events(request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
-    """Changes of what is above that page."""
-    return await follow(
-        request, services, project, pipeline_id, lambda: draw_head(services, project, pipeline_id, "codequality_report")
-    )
+router.get("/codequality_report/events")(head_events("codequality_report"))
 
 
 async def _page(

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.responses import Response
 
+from api.deps import ServicesDep
+from api.pages.frame.access import PageProjectDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
 from api.pages.frame.page_count import page_count
@@ -16,6 +18,7 @@ from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
 from api.pages.pipelines.head import TABS, address_of, head_of
 from api.services import Services
+from api.v4.access import Id
 from application.access import ProjectAccess, access_to
 from models.notifications import pipeline_topic
 from models.repositories.pipelines import overview
@@ -101,6 +104,18 @@ async def draw_head(services: Services, project: ProjectAccess, pipeline_id: int
         address=address_of(project, pipeline_id),
         tab=tab,
     )
+
+
+def head_events(tab: str) -> Callable[..., Awaitable[Response]]:
+    """The route for the changes of the head above a view that does not change by itself."""
+
+    async def events(request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
+        """Changes of what is above that page."""
+        return await follow(
+            request, services, project, pipeline_id, lambda: draw_head(services, project, pipeline_id, tab)
+        )
+
+    return events
 
 
 def pages(total: int, size: int = PER_PAGE) -> int:

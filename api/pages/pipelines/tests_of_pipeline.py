@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.pipelines.head import head_of
-from api.pages.pipelines.tab import PER_PAGE, draw_head, follow, pages, query_of, show
+from api.pages.pipelines.tab import PER_PAGE, draw_head, head_events, pages, query_of, show
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.v4.access import Id
@@ -86,12 +86,7 @@ async def report_page(
     )
 
 
-@router.get("/events")
-async def report_events(request: Request, pipeline_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
-    """Changes of what is above that page."""
-    return await follow(
-        request, services, project, pipeline_id, lambda: draw_head(services, project, pipeline_id, "test_report")
-    )
+router.get("/events")(head_events("test_report"))
 
 
 def _words(flaky: str) -> str:
