@@ -13,7 +13,7 @@ from api.pages.accounts import (
     unsubscribing,
     visits,
 )
-from api.pages.environments import environment, environments
+from api.pages.environments import environment, environment_form, environments
 from api.pages.frame import assets, components, palette
 from api.pages.jobs import (
     artifact_files,
@@ -68,7 +68,17 @@ _JOBS: Final = (
     job_log,
 )
 _REQUESTS: Final = (merge_requests, new_request, merge_request, editing, tabs, actions, merge_trains)
-_PROJECTS: Final = (badges, environments, environment, integrations, release_files, commits, comparisons, trees)
+_PROJECTS: Final = (
+    badges,
+    environments,
+    environment_form,
+    environment,
+    integrations,
+    release_files,
+    commits,
+    comparisons,
+    trees,
+)
 
 router = RouteList(include_in_schema=False, max_body_size=_FORM_BYTES)
 for part in (*_FRAME, *_PROJECTS, *_ACCOUNTS, *_LISTS, *_PIPELINES, *_JOBS, *_REQUESTS, people):

@@ -213,6 +213,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "PUT /api/v4/groups/{group}": {"description": "new"},
     "POST /api/v4/projects/{project}/pipeline": {"ref": "main"},
     "POST /api/v4/projects/{project}/pipeline_schedules": _SCHEDULE,
+    "POST /{path}/-/environments": b"name=another",
     "POST /{path}/-/pipeline_schedules": _SCHEDULE,
     "POST /{path}/-/pipeline_schedules/{schedule_id}": _SCHEDULE,
     "PUT /api/v4/projects/{project}/pipeline_schedules/{schedule_id}": {"description": "new"},
@@ -313,6 +314,7 @@ QUERIES: Final[Mapping[str, str]] = {
 
 HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /{path}/-/pipelines": _FORM,
+    "POST /{path}/-/environments": _FORM,
     "POST /users/sign_in": _FORM,
     "POST /-/profile/password": _FORM,
     "POST /-/profile/personal_access_tokens": _FORM,

@@ -75,14 +75,15 @@ async def environment_page(
         request,
         project.caller,
         live,
-        f"{_address(project, environment_id)}/events",
+        f"{address_of(project, environment_id)}/events",
         project=project.row,
         section="environments",
         name=row.name,
     )
 
 
-def _address(project: ProjectAccess, environment_id: int) -> str:
+def address_of(project: ProjectAccess, environment_id: int) -> str:
+    """The page of an environment."""
     return f"/{project.row.full_path}/-/environments/{environment_id}"
 
 
@@ -101,14 +102,14 @@ async def environment_events(
 async def stop(environment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The stop button: has the stop job run, if there is one."""
     await stopping.stop(services, project, environment_id)
-    return RedirectResponse(_address(project, environment_id), 303)
+    return RedirectResponse(address_of(project, environment_id), 303)
 
 
 @router.post("/cancel_auto_stop", dependencies=[Depends(require_our_pages)])
 async def cancel_auto_stop(environment_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The button that lets the environment stay."""
     await stopping.let_stay(services, project, environment_id)
-    return RedirectResponse(_address(project, environment_id), 303)
+    return RedirectResponse(address_of(project, environment_id), 303)
 
 
 @router.post("/delete", dependencies=[Depends(require_our_pages)])
@@ -127,7 +128,7 @@ async def run(environment_id: Id, deployment_id: Id, services: ServicesDep, proj
         await require_deploying_job(connection, project, job.id)
     operation = Operation("", job.id)
     asked = await ask_or_leave(services, job.pipeline_id, OPERATIONS[step], operation, project.caller.user_id)
-    return after(asked, _address(project, row.environment_id))
+    return after(asked, address_of(project, row.environment_id))
 
 
 async def _step(

@@ -18,6 +18,7 @@ from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from application.environments.deployed import standing_of
+from auth.permissions import Action
 from models.notifications import project_topic
 from models.repositories.environments import environments
 from models.repositories.environments.environments import AVAILABLE, STOPPED, STOPPING
@@ -82,6 +83,7 @@ async def list_page(
         folder="",
         search=search,
         scope=scope,
+        runs=project.may(Action.RUN),
     )
 
 
@@ -119,6 +121,7 @@ async def folder_page(
         folder=folder,
         search="",
         scope="",
+        runs=False,
     )
 
 

@@ -15,12 +15,9 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.environments import EnvironmentDetailsResponse, EnvironmentResponse
 from api.v4.representation.environments import environment as shown
-from application.environments import stopping
-from application.environments.deploying import require_deploy
-from auth.permissions import Action
-from domain.environments.places import MAX_NAME, MAX_URL, deployed_url, is_environment_name
+from application.environments import changing, stopping
+from domain.environments.places import MAX_NAME, MAX_URL
 from domain.errors import Invalid
-from domain.variables.environment_variables import environment_slug, guessed_tier
 from models.repositories.environments import deployment_listings, environments
 from models.repositories.paging import slice_of
 from models.rows.projects import ProjectRow
@@ -28,7 +25,6 @@ from models.rows.projects import ProjectRow
 Tier = Literal["production", "staging", "testing", "development", "other"]
 
 _SHORTEST_SEARCH: Final = 3
-_PLAIN_TEXT: Final = str.maketrans({"$": "$$", "%": "%%"})
 
 router = RouteList(prefix="/projects/{project}/environments")
 
@@ -93,31 +89,8 @@ async def create_environment(
     new: Annotated[NewEnvironment, Depends(given(NewEnvironment))], project: ProjectDep, services: ServicesDep
 ) -> EnvironmentResponse:
     """Make an environment that no job has deployed to yet."""
-    project.require(Action.RUN)
-    if not is_environment_name(new.name):
-        raise Invalid(
-            "name is invalid: it can contain only letters, digits, spaces and - _ / $ { } ., "
-            "and cannot start or end with /."
-        )
-    async with services.database.write() as connection:
-        made = await environments.create(
-            connection,
-            project.row.id,
-            new.name,
-            services.clock(),
-            slug=environment_slug(new.name),
-            tier=new.tier or guessed_tier(new.name),
-            external_url=_address(new.external_url),
-        )
-        row = await environments.get(connection, made, project.row.id)
-    return shown(row)
-
-
-def _address(text: str | None) -> str:
-    """An address that a page may link to. Raises `Invalid` for others."""
-    if text and not deployed_url(text.translate(_PLAIN_TEXT), {}):
-        raise Invalid("external_url is invalid: it must be an http or https address with a host.")
-    return text or ""
+    made = await changing.create(services, project, new.name, tier=new.tier, external_url=new.external_url)
+    return shown(made)
 
 
 @router.put("/{environment_id}")
@@ -128,19 +101,9 @@ async def change_environment(
     services: ServicesDep,
 ) -> EnvironmentResponse:
     """Change the address or the tier; of a protected environment, whoever may deploy to it."""
-    project.require(Action.RUN)
-    values: dict[str, str] = {}
-    if "external_url" in changes.model_fields_set:
-        values["external_url"] = _address(changes.external_url)
-    if changes.tier is not None:
-        values["tier"] = changes.tier
-    async with services.database.write() as connection:
-        row = await environments.get(connection, environment_id, project.row.id)
-        await require_deploy(connection, project, row)
-        if values:
-            await environments.change(connection, environment_id, services.clock(), **values)
-        row = await environments.get(connection, environment_id, project.row.id)
-    return shown(row)
+    url = changes.external_url or "" if "external_url" in changes.model_fields_set else None
+    changed = await changing.change(services, project, environment_id, tier=changes.tier, external_url=url)
+    return shown(changed)
 
 
 @router.post("/{environment_id}/stop")

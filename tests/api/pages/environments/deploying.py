@@ -85,8 +85,8 @@ class Deploying:
         async with browser(self.site, person or self.site.root) as client:
             return await client.get(f"/{await self.site.path()}/-/environments{rest}")
 
-    async def push(self, rest: str, person: Person | None = None) -> httpx.Response:
-        """Push a button."""
+    async def push(self, rest: str, person: Person | None = None, **fields: str) -> httpx.Response:
+        """Push a button, or send a form."""
         origin = {"Origin": self.site.services.settings.url, **forms.TOKEN}
         async with browser(self.site, person or self.site.root, **origin) as client:
-            return await client.post(f"/{await self.site.path()}/-/environments{rest}")
+            return await client.post(f"/{await self.site.path()}/-/environments{rest}", data=fields)
