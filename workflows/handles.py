@@ -121,10 +121,7 @@ class Pipelines:
         )
 
     async def ask(self, facts: PipelineFacts, name: str, operation: Operation, timeout: timedelta) -> Answer:
-        """Send an update and wait for its answer; starts a closed pipeline again.
-
-        Raises `WorkflowUpdateRPCTimeoutOrCancelledError` or `TimeoutError` when there is none after `timeout`.
-        """
+        """Send an update and wait for its answer; starts a closed pipeline again. `timeout` is that of each call."""
         start = WithStartWorkflowOperation(
             PipelineWorkflow.run,
             PipelineInput(facts.pipeline_id, names=NEWEST_NAMES),
@@ -135,8 +132,8 @@ class Pipelines:
             search_attributes=attributes(facts),
             static_summary=summary(facts),
         )
-        # The SDK limits the call that sends the update, and waits for ever for one that the workflow has accepted.
-        async with asyncio.timeout(timeout.total_seconds()):
+        started = asyncio.ensure_future(start.workflow_handle())
+        try:
             answer: Answer = await self._client.execute_update_with_start_workflow(
                 name,
                 operation.as_sent(),
@@ -145,6 +142,9 @@ class Pipelines:
                 id=operation.key,
                 rpc_timeout=timeout,
             )
+        finally:  # somebody must have looked at it, or asyncio logs what has become of it
+            started.cancel()
+            await asyncio.gather(started, return_exceptions=True)
         return answer
 
     async def look(self, group_id: int) -> None:

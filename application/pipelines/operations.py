@@ -5,6 +5,7 @@ and variables and inputs for a job that is started, wait in SQL under that key; 
 holds them.
 """
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -16,7 +17,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from application.services import Services
 from domain.errors import Refused, Unavailable
-from domain.messages import Answer, Operation
+from domain.messages import Answer, Operation, PipelineFacts
 from models.notifications import OUTBOX
 from models.repositories.pipelines import operation_callers, outbox, pipelines, play_variables
 
@@ -56,22 +57,42 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
     operation = replace(operation, variables={}, inputs={})
     async with services.database.read() as connection:
         facts = (await pipelines.facts_of(connection, [pipeline_id]))[pipeline_id]
-    patience = timedelta(seconds=services.settings.times.command_answer)
+    answer = await _answer_in_time(services, facts, name, operation)
+    if answer is None:
+        await _leave_in_outbox(services, pipeline_id, name, operation)
+    return Asked(operation.key, answer)
+
+
+async def _answer_in_time(services: Services, facts: PipelineFacts, name: str, operation: Operation) -> Answer | None:
+    """What the workflow answers, None if it is not within `PERDURE_COMMAND_ANSWER` seconds. Raises `Refused`.
+
+    The client's own limit is one of each call: it calls a busy server again for a quarter of a minute, and waits for
+    ever for what a workflow has accepted.
+    """
+    patience = services.settings.times.command_answer
+    try:
+        async with asyncio.timeout(patience):
+            return await _answer(services, facts, name, operation, timedelta(seconds=patience))
+    except (WorkflowUpdateRPCTimeoutOrCancelledError, TimeoutError, Unavailable):
+        return None
+    except RPCError as error:
+        log.warning("the workflow did not answer; the outbox carries the command", error=str(error))
+        return None
+
+
+async def _answer(
+    services: Services, facts: PipelineFacts, name: str, operation: Operation, patience: timedelta
+) -> Answer:
     for attempt in range(_MAX_ATTEMPTS):
         try:
-            answer = await services.temporal.pipelines.ask(facts, name, operation, patience)
-            return Asked(operation.key, answer)
+            return await services.temporal.pipelines.ask(facts, name, operation, patience)
         except WorkflowUpdateFailedError as error:
             if getattr(error.cause, "type", "") != _CLOSED_BEFORE_THE_ANSWER:
                 raise Refused(_reason(error)) from error
-        except (WorkflowUpdateRPCTimeoutOrCancelledError, TimeoutError, Unavailable):
-            break
         except RPCError as error:
             if error.status not in _TRY_AGAIN or attempt == _MAX_ATTEMPTS - 1:
-                log.warning("the workflow did not answer; the outbox carries the command", error=str(error))
-                break
-    await _leave_in_outbox(services, pipeline_id, name, operation)
-    return Asked(operation.key, None)
+                raise
+    raise Unavailable("The workflow was closed again and again before it answered.")
 
 
 def _reason(error: WorkflowUpdateFailedError) -> str:

@@ -1,11 +1,14 @@
 """The API asks the workflow of a pipeline: what it makes of everything that may happen to the question."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import grpc
 import pytest
+from temporalio.api.workflowservice.v1 import GetSystemInfoResponse
 from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -134,26 +137,42 @@ async def test_a_run_that_is_terminated_with_a_question_open_is_asked_again(
     assert (asked.answer.jobs, line.keys) == ((gate,), ["once", "once"])
 
 
-async def test_whoever_asks_waits_no_longer_than_they_said_whatever_the_client_does(pod: Pod) -> None:
-    """The SDK's own limit is one of each call: it polls for ever for what a workflow has accepted."""
+class BusyTemporal(grpc.GenericRpcHandler):
+    """Says of every call that it has no time for it, but to who asks what it can do."""
 
-    class Silent:
-        namespace = "silent"
-        workflow_service = None
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":
+        """The handler of a method."""
+        answers = handler_call_details.method.endswith("/GetSystemInfo")
 
-        def __init__(self) -> None:
-            self.asked = 0
+        async def handle(_request: bytes, context: "grpc.aio.ServicerContext[bytes, bytes]") -> bytes:
+            if not answers:
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "busy")
+            return GetSystemInfoResponse().SerializeToString()
 
-        async def execute_update_with_start_workflow(self, *_: Any, **__: Any) -> Answer:
-            self.asked += 1
-            await asyncio.Event().wait()
-            raise AssertionError
+        return grpc.unary_unary_rpc_method_handler(handle)
 
+
+@asynccontextmanager
+async def busy_pipelines() -> AsyncIterator[Pipelines]:
+    """Workflows of a Temporal that is busy."""
+    server = grpc.aio.server(handlers=(BusyTemporal(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield Pipelines(await Client.connect(f"127.0.0.1:{port}"), "queue")
+    finally:
+        await server.stop(None)
+
+
+async def test_whoever_asks_a_busy_server_waits_no_longer_than_they_said(pod: Pod) -> None:
+    """The client by itself would call again and again for three quarters of a minute."""
     pipeline_id, gate = await waiting(pod)
-    client = Silent()
-    line = cast("Line", Pipelines(cast("Client", client), "queue"))
-    asking = ask(services(pod, line, 0.1), pipeline_id, "play_job", Operation(job_id=gate), pod.world.user_id)
-    asked = await asyncio.wait_for(asking, 20)
-    assert (asked.answer, client.asked) == (None, 1)
+    async with busy_pipelines() as busy:
+        asked_of = services(pod, cast("Line", busy), 0.5)
+        question = Operation(job_id=gate)
+        asking = asyncio.create_task(ask(asked_of, pipeline_id, "play_job", question, pod.world.user_id))
+        await asyncio.wait({asking}, timeout=10)
+        assert asking.done()  # looked at before it is canceled: that would end the waiting, too
+    assert asking.result().answer is None
     await pod.run("gate")
     assert await pod.ended(pipeline_id) == "success"
