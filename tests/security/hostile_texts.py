@@ -5,6 +5,7 @@ A row is made of what calls the reader, and of the text for a size. Patterns of 
 
 import gzip
 import json
+import os
 import struct
 import tempfile
 from collections.abc import Callable
@@ -547,9 +548,13 @@ GIT_AND_HTTP: Final = {
 }
 
 
+_IN_MEMORY: Final = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+"""Where files cost their writer what they cost: a disk's journal is written for all who write, by whoever comes."""
+
+
 def _unpacked(content: bytes) -> None:
     """A layer of an image."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY) as name:
         packed = layer(Path(name) / "layer", content)
         root = Path(name) / "root"
         root.mkdir()

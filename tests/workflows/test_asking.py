@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
-import grpc
 import pytest
 from temporalio.api.workflowservice.v1 import GetSystemInfoResponse
 from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
@@ -18,6 +17,7 @@ from domain.messages import Answer, Operation
 from models.repositories.pipelines import decisions
 from models.repositories.pipelines.outbox import COMMAND
 from settings import TimeLimits
+from steps.grpc_library import grpc
 from tests.models.world import job
 from tests.waiting import eventually
 from tests.workflows.pod import Pod
