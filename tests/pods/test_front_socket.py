@@ -20,6 +20,9 @@ from tests.pods.upstreams import http_upstream
 from tests.program import Program, environment, running
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+"""Processes of its own for each test; a second and more of each."""
+
 SHA = "1" * 40
 WITHIN = 20.0
 KILLS = 4
@@ -61,7 +64,6 @@ async def test_a_killed_front_refuses_nobody(front: SupervisedFront) -> None:
     assert callers.refused == 0
 
 
-@pytest.mark.slow
 async def test_kill_after_kill_refuses_nobody_and_no_git(front: SupervisedFront) -> None:
     """Pauses between the starts grow (0, 1, 2, 4 s), and callers wait in the socket for as long."""
     said: Counter[str] = Counter()

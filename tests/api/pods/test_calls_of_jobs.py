@@ -22,6 +22,9 @@ from tests.application.bridges.two_pods import PERSON, TwoPods, two_pods
 from tests.git.serving import git
 from tests.models.world import pipeline
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 FILES = {".gitlab-ci.yml": "made: {script: make}\n", "a/file": "content\n"}
 
 

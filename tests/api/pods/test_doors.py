@@ -16,6 +16,9 @@ from auth.signed_token import TokenKind, sign
 from domain.pods.directory import Directory, Pod, PodState
 from tests.application.bridges.two_pods import PERSON, TwoPods, two_pods
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 STATE = "/-/pods/bridges/1/pipeline"
 OTHERS = (
     ("PUT", "/-/pods/bridges/1/pipeline"),

@@ -17,6 +17,9 @@ from models.repositories.pipelines.job_rows import queue_entry
 from tests.application.bridges.two_pods import TwoPods
 from tests.models.world import job, outbox_table
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 BUILD = {
     ".gitlab-ci.yml": (
         "build: {script: make, artifacts: {paths: [made], reports: {dotenv: a.env}}}\n"

@@ -16,6 +16,9 @@ from models.tables.projects import Project
 from tests.application.bridges.two_pods import BUILD, PERSON, TwoPods
 from tests.models.world import outbox_table, pipeline
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 DEPEND = ", strategy: depend"
 MIRROR = ", strategy: mirror"
 

@@ -17,6 +17,9 @@ from tests.application.bridges.two_pods import OnePod, TwoPods
 from tests.fault_point import held_at, is_blocked, side_by_side
 from tests.models.world import outbox_table
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 
 class Killed(BaseException):
     """The process is gone: nothing tidies up after it."""

@@ -47,6 +47,9 @@ from tests.application.pods.cluster_of_two import Killed, Line, OnePod, Two, clu
 from tests.git.serving import git
 from tests.models.moves.furnished import MOMENT, Furnished, make_people
 
+pytestmark = pytest.mark.slow
+"""A pod that is filled and moved for each test; a second and more of each."""
+
 PATH = "acme"
 EVERYWHERE = 20
 """More writes than a move has."""
@@ -250,7 +253,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving, "NOTICED", 0.0)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     async with AsyncExitStack() as exits:
         urls = ("", "")
@@ -344,7 +347,6 @@ async def test_what_was_left_is_forgotten_after_the_grace_time(world: World) -> 
     assert await world.beside(one) == before
 
 
-@pytest.mark.slow  # a death at each of some 40 points, which nothing else would show
 async def test_a_move_that_is_killed_anywhere_goes_on(world: World) -> None:
     """Forth and back between the two pods, one death each: whoever runs the command again ends it."""
     pods, at = world.two.pods, 0
@@ -385,7 +387,6 @@ async def claims_of(world: World) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.slow  # a death at each of some 40 points, which nothing else would show
 async def test_a_move_that_is_killed_anywhere_can_be_called_off_until_it_has_arrived(world: World) -> None:
     one, other = world.two.pods
     rows, beside = await world.rows(one), await world.beside(one)

@@ -19,6 +19,9 @@ from tests.application.schedules.planned import pipeline_table, schedule_table, 
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+"""A real Temporal that has to tick, or a server of its own for each test; a second and more of each."""
+
 
 @pytest.fixture(scope="session")
 async def temporal(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
@@ -223,7 +226,6 @@ async def test_a_tick_that_temporal_never_starts_is_accounted_for(it: Live) -> N
     assert {row.outcome for row in rows} == {"started"}
 
 
-@pytest.mark.slow
 async def test_the_clock_makes_a_pipeline(it: Live) -> None:
     schedule_id = await it.schedule("* * * * *")
     begun = datetime.now(UTC)

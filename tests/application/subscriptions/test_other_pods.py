@@ -28,6 +28,9 @@ from tests.application.subscriptions.following import (
 )
 from tests.models.world import pipeline
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 AN_HOUR = RENEWED_EVERY + timedelta(seconds=1)
 
 

@@ -18,6 +18,9 @@ from tests.cli.remote.matching import matches
 from tests.cli.remote.shell import Shell
 from tests.cli.running import Ran
 
+pytestmark = pytest.mark.slow
+"""An instance to import from for each test; a second and more of each."""
+
 HOME = "/api/v4/projects/diaspora%2Fweb%2Fdiaspora-client"
 
 

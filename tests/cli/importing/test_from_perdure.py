@@ -15,6 +15,9 @@ from tests.cli.remote.shell import Shell
 from tests.cli.running import Ran
 from tests.git.serving import git, new_commit
 
+pytestmark = pytest.mark.slow
+"""An instance to import from for each test; a second and more of each."""
+
 
 async def imported(mover: Shell, source: Site, *words: str, **env: str) -> Ran:
     """Import the source's project."""

@@ -26,6 +26,9 @@ from models.tables.subscriptions import PipelineSubscription
 from tests.models.moves.conftest import PodDatabase
 from tests.models.moves.furnished import MOMENT, Furnished, everything, make_people
 
+pytestmark = pytest.mark.slow
+"""A pod that is filled and moved for each test; a second and more of each."""
+
 Pods = tuple[PodDatabase, PodDatabase]
 NAMES = ("ada", "bob", "token_bot")
 

@@ -14,6 +14,9 @@ from steps.proto import step_runner_pb2 as messages
 from tests.steps.service.serving import HEADER, Served, script, served, steps
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+"""Processes of its own for each test; a second and more of each."""
+
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Served]:

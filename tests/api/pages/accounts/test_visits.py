@@ -20,6 +20,9 @@ from models.rows.accounts import UserRow
 from tests.api.pages.accounts.two_pods import DOMAIN, PASSWORD, Pods, pods_of_a_cluster
 from tests.forms import COOKIES
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 HOME, AWAY, THIRD = 0, 1, 2
 SIGN_IN_FIELD = 'name="password"'
 

@@ -12,6 +12,9 @@ from models.repositories.paging import every_of
 from tests.api.pages.accounts.two_pods import PASSWORD, Pods, pods_of_a_cluster
 from tests.forms import COOKIES
 
+pytestmark = pytest.mark.slow
+"""Two pods for each test; a second and more of each."""
+
 HOME, AWAY, THIRD = 0, 1, 2
 UNKNOWN = {"message": "404 User Not Found"}
 
