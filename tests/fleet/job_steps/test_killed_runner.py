@@ -155,7 +155,7 @@ async def test_killed_at_random_moments(server: ProtocolServer, start: Start, tm
         await until(lambda: time.monotonic() - began > limit or 1 in server.finals)  # noqa: B023
         await killed(runner)
     await start()
-    await server.until(lambda: 1 in server.finals)
+    await server.until(lambda: 1 in server.finals, 90)  # the script alone takes eight seconds
     found = log(server)
     assert server.finals[1]["state"] == "success", shape(found)
     for name in ("a", "b", "c"):
