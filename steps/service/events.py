@@ -36,10 +36,7 @@ async def follow_events(watched: Watched, offset: int, read: int) -> AsyncIterat
     order, lines, waiting = Order(watched), ResultLines(watched), _Waiting(read)
     skipped = offset
 
-    def is_behind() -> bool:
-        return order.position < log_size(watched.sizes) or lines.offset < watched.sizes[RESULTS]
-
-    async for has_ended in looks(watched, is_behind):
+    async for has_ended in looks(watched):
         sizes = watched.sizes  # the log was looked at first: what was told before its last byte is among the results
         waiting.lines.extend([line async for line in lines.until(sizes[RESULTS])])
         for line in waiting.until(order.position):

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import orjson
@@ -23,7 +23,7 @@ _RECORDS: Final = 8_192
 async def follow_results(watched: Watched, read: int) -> AsyncIterator[dict[str, Any]]:
     """The results from the one after the first `read` on, each as a line of the file has it."""
     lines = ResultLines(watched)
-    async for has_ended in looks(watched, lambda: lines.offset < watched.sizes[RESULTS]):
+    async for has_ended in looks(watched):
         async for number, line in lines.until(watched.sizes[RESULTS]):
             if number > read:
                 yield line
@@ -41,7 +41,7 @@ async def follow_streams(watched: Watched, stdout: int, stderr: int) -> AsyncIte
     def behind() -> list[str]:
         return [name for name, offset in offsets.items() if offset < watched.sizes[name]]
 
-    async for has_ended in looks(watched, lambda: bool(behind())):
+    async for has_ended in looks(watched):
         while names := behind():
             for name in names:
                 data = await _there(watched, name, offsets[name])
@@ -57,7 +57,7 @@ async def follow_log(watched: Watched, offset: int) -> AsyncIterator[bytes]:
     order = Order(watched)
     skipped = offset
 
-    async for has_ended in looks(watched, lambda: order.position < log_size(watched.sizes)):
+    async for has_ended in looks(watched):
         async for name, length in order.pieces(log_size(watched.sizes), is_whole=has_ended):
             done = min(skipped, length)
             skipped -= done
@@ -152,12 +152,16 @@ class Order:
                     yield name, left
 
 
-async def looks(watched: Watched, is_behind: Callable[[], bool]) -> AsyncIterator[bool]:
-    """Whether the run has ended, each time that there may be more to read; the last time that it has."""
+async def looks(watched: Watched) -> AsyncIterator[bool]:
+    """Whether the run has ended, each time that there may be more to read; the last time that it has.
+
+    Whoever reads takes all that one look has shown, but for a piece of which it has shown a part: the rest of that is
+    waited for, like all else. They never ask again at once: the next look would not come.
+    """
     while True:
-        has_ended = watched.has_ended
-        yield has_ended
-        if not is_behind() and watched.has_ended == has_ended:
+        seen = watched.has_ended, watched.sizes
+        yield seen[0]
+        if (watched.has_ended, watched.sizes) == seen:
             await watched.change()
 
 

@@ -13,7 +13,7 @@ import structlog
 
 from domain.errors import NotFound, PerdureError
 from domain.steps.runs import ENDED, RunState, RunStatus
-from steps.engine.log_files import STDERR, STDOUT
+from steps.engine.log_files import ORDER, STDERR, STDOUT
 from steps.engine.run_folder import RESULTS, STATE, Damaged, RunFolder
 
 SOON: Final = 0.005
@@ -25,7 +25,7 @@ _LIVES: Final = 0.5
 _BEGINS: Final = 10.0
 """Seconds after which a process that has not begun will not."""
 REMOVED: Final = "the folder of the run was removed, with what was written there"
-FILES: Final = (STDOUT, STDERR, RESULTS)
+FILES: Final = (STDOUT, STDERR, RESULTS, ORDER)
 
 log = structlog.get_logger()
 
