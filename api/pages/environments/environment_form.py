@@ -60,7 +60,6 @@ async def create(
     services: ServicesDep, project: PageProjectDep, name: Name = "", url: Url = "", tier: Tier = _BY_NAME
 ) -> Response:
     """Make the environment and go to its page; what is wrong is told beside the form."""
-    project.require(Action.RUN)
     try:
         made = await changing.create(services, project, name.strip(), tier=tier, external_url=url.strip())
     except Invalid as error:
@@ -80,10 +79,10 @@ async def change(
     environment_id: Id, services: ServicesDep, project: PageProjectDep, url: Url = "", tier: Tier = _BY_NAME
 ) -> Response:
     """Change the environment and go to its page; what is wrong is told beside the form."""
-    row = await _changeable(services, project, environment_id)
     try:
-        await changing.change(services, project, environment_id, tier=tier or None, external_url=url.strip())
+        await changing.change(services, project, environment_id, tier=tier, external_url=url.strip())
     except Invalid as error:
+        row = await _changeable(services, project, environment_id)
         return _page(project, row, str(error), name=row.name, url=url, tier=tier)
     return RedirectResponse(address_of(project, environment_id), 303)
 
