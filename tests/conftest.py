@@ -4,7 +4,7 @@ import asyncio
 import gc
 import shutil
 import signal
-from collections.abc import Coroutine, Generator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from tests.known_schema import known_schema
 from tests.models.database import migrated
 from tests.one_dialect import one_dialect
 from tests.postgres import postgres_server
+from tests.unclosed_connections import known_makers
 
 pytest_plugins = ["tests.loop_watch"]
 
@@ -107,9 +108,9 @@ END $$
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_statements() -> Iterator[None]:
+async def compiled_statements() -> AsyncIterator[None]:
     """Databases of one kind share their schema, what was compiled for them, and what was prepared by the server."""
-    with one_dialect(), kept_connections(_SHARED), known_schema():
+    with known_makers(), one_dialect(), kept_connections(_SHARED, asyncio.get_running_loop()), known_schema():
         yield
 
 

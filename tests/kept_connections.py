@@ -18,20 +18,21 @@ from models import session
 
 
 @contextmanager
-def kept_connections(database: str) -> Iterator[None]:
+def kept_connections(database: str, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Whoever opens the database of this name takes over the connections of somebody who has closed it.
 
-    Connections belong to an event loop: another loop has its own.
+    Connections belong to an event loop. `loop` is that of the tests; a command that is called in a thread has its own
+    for a moment, and closes what it has opened.
     """
-    free: dict[object, list[Pool]] = defaultdict(list)
+    free: dict[tuple[str, int], list[Pool]] = defaultdict(list)
     make: Callable[..., AsyncEngine] = vars(session)["create_async_engine"]
 
     def kept(url: str, **options: Any) -> AsyncEngine:
-        if url.rpartition("/")[2] != database:
+        if url.rpartition("/")[2] != database or asyncio.get_running_loop() is not loop:
             return make(url, **options)
         engine = make(url, **options, pool_use_lifo=True)  # few connections prepare everything
         sync, dispose = engine.sync_engine, engine.sync_engine.dispose
-        known = free[url, options["pool_size"], asyncio.get_running_loop()]
+        known = free[url, options["pool_size"]]
         if known:
             sync.pool = known.pop()
 

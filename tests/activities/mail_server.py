@@ -56,6 +56,7 @@ class MailServer:
     over_tls: list[bool] = field(default_factory=list)
     asked: int = 0
     port: int = 0
+    is_over: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -92,6 +93,16 @@ class MailServer:
         return AuthResult(success=data.password == b"secret", handled=False)
 
 
+class _Connection(SMTP):
+    """One of a server that may be over when whoever it has accepted last is connected."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio."""
+        super().connection_made(transport)
+        if self.event_handler.is_over:
+            _cut(self)
+
+
 def _cut(connection: SMTP) -> None:
     """End a connection without a word."""
     if isinstance(connection.transport, asyncio.Transport):
@@ -115,7 +126,7 @@ async def mail_server(
     made: list[SMTP] = []
 
     def connected() -> SMTP:
-        made.append(SMTP(server, loop=loop, **options, **values))
+        made.append(_Connection(server, loop=loop, **options, **values))
         return made[-1]
 
     factory: Callable[[], SMTP] = connected
@@ -124,6 +135,7 @@ async def mail_server(
     try:
         yield server
     finally:
+        server.is_over = True
         listening.close()
         for one in made:
             _cut(one)

@@ -148,9 +148,11 @@ async def cutting_api(requests: list[str]) -> AsyncIterator[str]:
     """Note the first line of each request, then close without a byte of response; yields host:port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        requests.append(head.split(b"\r\n")[0].decode())
-        writer.close()
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            requests.append(head.split(b"\r\n")[0].decode())
+        finally:
+            writer.close()
         await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)

@@ -37,11 +37,13 @@ async def raw_upstream(port: int, response: bytes) -> AsyncIterator[list[bytes]]
     seen: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            seen.append(await reader.readuntil(b"\r\n\r\n"))
-            writer.write(response)
-            await writer.drain()
-        writer.close()
+        try:
+            with contextlib.suppress(asyncio.IncompleteReadError):
+                seen.append(await reader.readuntil(b"\r\n\r\n"))
+                writer.write(response)
+                await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", port)
     try:

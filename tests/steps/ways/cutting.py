@@ -18,6 +18,7 @@ class Relay:
     cuts: list[int]
     port: int = 0
     done: int = 0
+    is_over: bool = False
     connections: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -25,15 +26,19 @@ class Relay:
         assert task is not None
         self.connections.add(task)
         task.add_done_callback(self.connections.discard)
-        there, back = await self.connect()
-        up = asyncio.create_task(self._pump(reader, back))
         try:
-            await self._return(there, writer)
+            if self.is_over:  # it was accepted last, and comes here only now
+                return
+            there, back = await self.connect()
+            up = asyncio.create_task(self._pump(reader, back))
+            try:
+                await self._return(there, writer)
+            finally:
+                up.cancel()
+                await asyncio.gather(up, return_exceptions=True)
+                back.transport.abort()
         finally:
-            up.cancel()
-            await asyncio.gather(up, return_exceptions=True)
             writer.transport.abort()
-            back.transport.abort()
 
     async def _return(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         passed = 0
@@ -66,10 +71,13 @@ async def relayed(connect: Connect, cuts: list[int] | None = None) -> AsyncItera
     relay = Relay(connect, cuts or [])
     async with await asyncio.start_server(relay.carry, "127.0.0.1", 0) as server:
         relay.port = server.sockets[0].getsockname()[1]
-        yield relay
-        for task in list(relay.connections):
-            task.cancel()
-        await asyncio.gather(*relay.connections, return_exceptions=True)
+        try:
+            yield relay
+        finally:
+            relay.is_over = True
+            for task in list(relay.connections):
+                task.cancel()
+            await asyncio.gather(*relay.connections, return_exceptions=True)
 
 
 def cut_at(seed: int, count: int) -> list[int]:
