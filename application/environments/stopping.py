@@ -1,13 +1,16 @@
 """Stopping environments, letting them stay, and deleting them, whatever door it comes through."""
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from application.access import ProjectAccess
 from application.environments.deploying import require_deploy
 from application.services import Services
 from auth.permissions import Action
-from domain.errors import Forbidden
+from domain.errors import Forbidden, NotFound, Unauthenticated
 from models.notifications import OUTBOX, project_topic
 from models.repositories.environments import environment_lifecycle, environments
 from models.repositories.pipelines import pipelines
+from models.rows.environments import EnvironmentRow
 
 
 async def stop(services: Services, project: ProjectAccess, environment_id: int, *, force: bool = False) -> None:
@@ -19,16 +22,32 @@ async def stop(services: Services, project: ProjectAccess, environment_id: int, 
     now = services.clock()
     async with services.database.write() as connection:
         row = await environments.get(connection, environment_id, project.row.id)
-        await require_deploy(connection, project, row)
+        await _require_stop(connection, project, row, by_job=not force)
         if force:
             await environment_lifecycle.force_stop(connection, environment_id, now)
         else:
-            for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, environment_id):
-                project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
             caller_id = project.caller.user_id
             await environment_lifecycle.stop(connection, [environment_id], now, caller_id=caller_id)
     await services.notifications.notify(OUTBOX)
     await services.notifications.show(project_topic(project.row.id))
+
+
+async def may_stop(connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow) -> bool:
+    """Whether `stop` lets the caller pass, for what only shows a button."""
+    try:
+        await _require_stop(connection, project, row, by_job=True)
+    except (Forbidden, NotFound, Unauthenticated):
+        return False
+    return True
+
+
+async def _require_stop(
+    connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow, *, by_job: bool
+) -> None:
+    project.require(Action.RUN)
+    await require_deploy(connection, project, row)
+    for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, row.id) if by_job else ():
+        project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
 
 
 async def let_stay(services: Services, project: ProjectAccess, environment_id: int) -> None:

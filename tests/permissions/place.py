@@ -138,7 +138,8 @@ class Place:
         home = self.site.services.settings.home
         with closing(sqlite3.connect(home / "perdure.db")) as live, closing(sqlite3.connect(home / "kept.db")) as kept:
             live.backup(kept)
-        shutil.copytree(self.site.services.settings.repository_root, home / "kept-repositories")
+        root = self.site.services.settings.repository_root
+        shutil.copytree(root, home / "kept-repositories", dirs_exist_ok=True)
 
     def close(self) -> None:
         """Leave the database."""

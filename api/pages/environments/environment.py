@@ -23,7 +23,7 @@ from application.access import ProjectAccess, access_to
 from application.environments import stopping
 from application.environments.deployed import OPERATIONS, Step, shown_to, standing_of, step_of
 from application.environments.deploying import require_deploying_job
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.errors import Invalid, Refused
 from domain.messages import Operation
 from models.notifications import project_topic
@@ -46,8 +46,8 @@ async def draw(services: Services, project: ProjectAccess, environment_id: int, 
         found = await slice_of(connection, deployment_listings.of_environment(row.id), number, PER_PAGE)
         current = await deployment_listings.latest_successful(connection, [row.id])
         stop_jobs = await environment_lifecycle.pipelines_to_stop(connection, row.id)
+        may_stop = await stopping.may_stop(connection, project, row)
     standing = (await standing_of(services, project, [row]))[row.id]
-    runs = project.caller.is_known and project.level >= LEVEL_FOR[Action.RUN]
     return fragment(
         "environments/_environment.html",
         project=project.row,
@@ -55,7 +55,8 @@ async def draw(services: Services, project: ProjectAccess, environment_id: int, 
         standing=standing,
         deployments=await shown_to(services, project, found.rows, current),
         has_stop_job=bool(stop_jobs),
-        may_deploy=runs and not standing.refusal,
+        may_deploy=project.may(Action.RUN) and not standing.refusal,
+        may_stop=may_stop,
         number=number,
         last=page_count(found.total, PER_PAGE),
         total=found.total,

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
 from application.jobs.leavings import is_erasable, require_erase
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.pipelines.operations import CANCELABLE, RETRIABLE
 from domain.pipelines.status import COMPLETE, Status
@@ -56,17 +56,12 @@ async def offers_of(
         retry=allowed and state in RETRIABLE,
         steps=bool(row.plan.get("run")),
         inputs=bool(row.plan.get("inputs")),
-        cancel=ours and _may(project, Action.RUN) and state in CANCELABLE,
+        cancel=ours and project.may(Action.RUN) and state in CANCELABLE,
         erase=not guarded and _may_erase(project, row),
-        keep=_may(project, Action.RUN) and archive is not None and archive.expire_at is not None,
-        delete=_may(project, Action.ADMINISTER) and ended and archive is not None,
+        keep=project.may(Action.RUN) and archive is not None and archive.expire_at is not None,
+        delete=project.may(Action.ADMINISTER) and ended and archive is not None,
         allow=project.caller.is_admin and awaits_permission(stuck),
     )
-
-
-def _may(project: ProjectAccess, action: Action) -> bool:
-    """Whether the caller sees a button; on which refs they may press it is told when they try."""
-    return project.caller.is_known and project.level >= LEVEL_FOR[action]
 
 
 def _may_erase(project: ProjectAccess, row: JobRow) -> bool:

@@ -10,7 +10,6 @@ from api.pages.frame.page_count import page_count
 from api.pages.merge_requests.texts import SystemNote, markdown, system_note
 from api.services import Services
 from api.v4.merge_requests.note_access import NoteAccess
-from auth.permissions import NoteAction
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.paging import slice_of
 from models.repositories.projects import relations
@@ -73,7 +72,7 @@ async def activity_of(services: Services, notes: NoteAccess, number: int) -> Act
         people,
         number,
         page_count(found.total, PER_PAGE),
-        notes.may(NoteAction.RESOLVE, is_author=notes.found.project.caller.user_id == notes.found.row.author_id),
+        notes.may_resolve(),
     )
 
 

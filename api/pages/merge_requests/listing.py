@@ -20,7 +20,7 @@ from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.diffs.visible_text import visible
 from domain.merge_requests.merge_request import State, is_draft, with_draft
 from models.notifications import merge_requests_topic, pipeline_topic
@@ -102,7 +102,7 @@ async def draw(services: Services, project: ProjectAccess, wanted: Wanted, topic
         tabs=[(tab, sum(counts.values()) if tab == "all" else counts.get(State(tab), 0)) for tab in TABS],
         wanted=wanted,
         last=page_count(found.total, PER_PAGE),
-        may_open=project.caller.is_known and project.level >= LEVEL_FOR[Action.PUSH] and not project.row.archived,
+        may_open=project.may(Action.PUSH),
         command=_command(project.row.default_branch),
     )
 
@@ -118,7 +118,6 @@ async def list_page(request: Request, services: ServicesDep, project: PageProjec
     """The merge requests that lead into a project, the newest first."""
     live = await draw(services, project, wanted)
     events = f"/{project.row.full_path}/-/merge_requests/events"
-    may_open = project.caller.is_known and project.level >= LEVEL_FOR[Action.PUSH]
     return live_page(
         "merge_requests/list.html",
         request,
@@ -127,7 +126,7 @@ async def list_page(request: Request, services: ServicesDep, project: PageProjec
         events,
         project=project.row,
         wanted=wanted,
-        may_open=may_open,
+        may_open=project.may(Action.PUSH),
     )
 
 

@@ -12,7 +12,7 @@ from application.access import ProjectAccess, access_to
 from application.merge_requests.drift import Drift, drift_of
 from application.merge_requests.standing import Assessment, assess, counted
 from application.merge_requests.wishes import require_change
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.merge_request import OF_CI, Blocker, State, blockers, is_draft, squashes
 from models.repositories.merge_requests import merge_request_overviews, trains
@@ -162,9 +162,9 @@ async def _rights(found: MergeRequestAccess) -> Rights:
         change=may_change(found),
         merge=await may_merge(found),
         approve=is_live and may_approve(found),
-        run=is_live and project.level >= LEVEL_FOR[Action.RUN],
+        run=project.may(Action.RUN),
         note=is_live,
-        push=is_live and project.level >= LEVEL_FOR[Action.PUSH],
+        push=project.may(Action.PUSH),
     )
 
 

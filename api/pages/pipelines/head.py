@@ -10,7 +10,7 @@ from api.services import Services
 from api.v4.representation.statuses import Shown, shown_pipeline
 from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import Related, upstream_elsewhere, visible
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.moments import span
 from domain.pipelines.coverage import average
 from domain.pipelines.cross_pod import UpstreamPipeline
@@ -108,11 +108,6 @@ class Head:
         return [Counted(tab.key, tab.text, f"{address}{tab.path}", counts.get(tab.key) or None) for tab in TABS]
 
 
-def may_cancel(project: ProjectAccess) -> bool:
-    """Whether the caller sees what starts or ends something; on which refs they may do it is told when they try."""
-    return project.caller.is_known and project.level >= LEVEL_FOR[Action.RUN]
-
-
 async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) -> tuple[ProjectAccess, Head]:
     """The pipeline, as the caller may see it now. Raises `NotFound`."""
     project = await access_to(services, project.caller, project.row.id)
@@ -125,7 +120,7 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         covered = average(await coverage.of_pipeline(connection, pipeline_id))
         may_run = project.may_run(row)
         again = await _first(connection, pipeline_id, AGAIN) if may_run else ()
-        open_jobs = await _first(connection, pipeline_id, tuple(CANCELABLE)) if may_cancel(project) else ()
+        open_jobs = await _first(connection, pipeline_id, tuple(CANCELABLE)) if project.may(Action.RUN) else ()
     upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
     warned = any(tally.allow_failure and tally.status == Status.FAILED for tally in tallies)
     return project, Head(
@@ -140,7 +135,7 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),
         upstream_elsewhere=await upstream_elsewhere(services, project.caller, row),
         retry=retrying(tallies, again) if may_run else None,
-        cancel=canceling(tallies, open_jobs) if may_cancel(project) else None,
+        cancel=canceling(tallies, open_jobs) if project.may(Action.RUN) else None,
         may_run=may_run,
     )
 

@@ -12,13 +12,12 @@ from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
 from api.pages.frame.templates import fragment
-from api.pages.pipelines.head import may_cancel
 from api.pages.pipelines.tab import pages, query_of
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from application.access import ProjectAccess, access_to
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from models.notifications import project_topic
@@ -120,8 +119,8 @@ async def project_page(
         f"/{project.row.full_path}/-/pipelines/events",
         project=project.row,
         url=services.settings.url,
-        runs=may_cancel(project),
-        administers=project.level >= LEVEL_FOR[Action.ADMINISTER],
+        runs=project.may(Action.RUN),
+        administers=project.may(Action.ADMINISTER),
         has_files=await _has_files(services, project),
         wanted=wanted,
         states=STATES,

@@ -12,7 +12,7 @@ from api.pages.frame.asking import after
 from api.pages.frame.live_parts import Fragment
 from api.pages.frame.templates import fragment
 from api.pages.pipelines import graph
-from api.pages.pipelines.head import address_of, head_of, may_cancel
+from api.pages.pipelines.head import address_of, head_of
 from api.pages.pipelines.tab import follow, show
 from api.routes import RouteList
 from api.services import Services
@@ -29,8 +29,6 @@ from domain.pipelines.status import Status
 from domain.why.explanation import Explanation, Reason
 from models.repositories.pipelines import jobs, overview, pipelines
 from models.repositories.pipelines.overview import DrawnJobRow
-
-__all__ = ["may_cancel", "router"]
 
 SCRIPT: Final = "scripts/graph.js"
 ATTENTION: Final = (Status.FAILED, Status.MANUAL, Status.SCHEDULED)

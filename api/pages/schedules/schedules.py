@@ -22,7 +22,7 @@ from application.access import ProjectAccess, access_to
 from application.schedules import changing
 from application.schedules.schedule_access import ScheduleAccess, access_to_schedule
 from application.schedules.schedule_input import ScheduleFields
-from auth.permissions import LEVEL_FOR, Action
+from auth.permissions import Action
 from models.notifications import project_topic, schedule_topic
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import pipelines, schedule_ticks, schedules
@@ -63,12 +63,8 @@ async def draw_list(services: Services, project: ProjectAccess, number: int, sco
         tabs_of_scopes=[{"key": key, "text": word, "href": f"?scope={key}"} for key, word in SCOPES.items()],
         number=number,
         last=page_count(found.total, PER_PAGE),
-        runs=_runs(project),
+        runs=project.may(Action.RUN),
     )
-
-
-def _runs(project: ProjectAccess) -> bool:
-    return project.caller.is_known and project.level >= LEVEL_FOR[Action.RUN] and not project.row.archived
 
 
 @router.get("")
@@ -78,7 +74,7 @@ async def list_page(
     """The schedules of a project."""
     live = await draw_list(services, project, page, scope)
     events = address(project, "/events")
-    values: dict[str, Any] = {"project": project.row, "section": "schedules", "runs": _runs(project)}
+    values: dict[str, Any] = {"project": project.row, "section": "schedules", "runs": project.may(Action.RUN)}
     return live_page("schedules/schedules.html", request, project.caller, live, events, **values)
 
 

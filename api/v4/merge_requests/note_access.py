@@ -18,7 +18,7 @@ from api.v4.representation.notes import discussion as shown_discussion
 from api.v4.representation.notes import note as shown_note
 from application.merge_requests.notes import NewNote
 from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_known, require_note
-from domain.errors import Forbidden
+from domain.errors import Forbidden, Unauthenticated
 from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.merge_requests.merge_request_notes import NoteFilter
@@ -66,6 +66,14 @@ class NoteAccess:
         """Raise unless the caller may resolve threads."""
         caller = self.found.project.caller
         self.require(NoteAction.RESOLVE, is_author=caller.is_known and caller.user_id == self.found.row.author_id)
+
+    def may_resolve(self) -> bool:
+        """Whether they may, for what only shows a button."""
+        try:
+            self.require_resolve()
+        except (Forbidden, Unauthenticated):
+            return False
+        return True
 
     def seen(self, system: bool | None = None) -> NoteFilter:
         """Which notes the caller may read."""

@@ -20,7 +20,7 @@ from api.v4.representation.refs import BranchResponse, BranchStanding
 from api.v4.representation.refs import branch as shown
 from application.pushes.committing import branch_ref, new_branch_ref
 from application.pushes.push import update_refs
-from auth.permissions import DEVELOPER, LEVEL_FOR, Action
+from auth.permissions import DEVELOPER, Action
 from domain.config.rules.patterns import Patterns
 from domain.errors import Invalid, Refused
 from domain.projects.protection import Movement, permits
@@ -79,8 +79,7 @@ async def _shown(repository: RepositoryAccess, branches: Sequence[ListedRef]) ->
 
 def _standing(repository: RepositoryAccess, name: str, merged: frozenset[str]) -> BranchStanding:
     project = repository.project
-    rules = project.protection.of_branch(name)
-    may_push = project.caller.is_known and project.level >= LEVEL_FOR[Action.PUSH]
+    rules, may_push = project.protection.of_branch(name), project.may(Action.PUSH)
     return BranchStanding(
         merged=name in merged,
         protected=bool(rules),
