@@ -48,7 +48,7 @@ async def palette(
     query = q.strip()
     found = await _within(services, caller, project, query) if project else []
     async with services.database.read() as connection:
-        wanted = ProjectFilter(viewer_of(caller), search=query)
+        wanted = ProjectFilter(viewer_of(caller), search=query, readable=True)
         listed = await slice_of(connection, projects(wanted), 1, MAX_RESULTS)
     found += [Result(row.full_path, "project", f"/{row.full_path}") for row in listed.rows]
     return HTMLResponse(render("frame/palette.html", results=found[:MAX_RESULTS]), headers=SECURITY)

@@ -37,6 +37,7 @@ class ProjectFilter:
     """Which projects: those that somebody may see, narrowed.
 
     `within` is the trail of a group: what is in it or in a group within it; `namespace_id` only what is in it itself.
+    `readable`: only those whose code and pipelines they may see, too, which guests of private ones may not.
     """
 
     viewer: Viewer
@@ -52,6 +53,7 @@ class ProjectFilter:
     forked_from: int | None = None
     shared_with: int | None = None
     """With what is in the group of `within` also what is shared with this one."""
+    readable: bool = False
 
 
 def projects(wanted: ProjectFilter) -> Listing[ProjectRow]:
@@ -65,7 +67,7 @@ def _projects(wanted: ProjectFilter) -> Select[Any]:
         mine = members.project_ids(wanted.viewer.user_id, wanted.least_level or 1)
         statement = statement.where(project.c.id.in_(mine), project.c.removal_asked_at.is_(None))
     else:
-        statement = statement.where(visible(wanted.viewer))
+        statement = statement.where(visible(wanted.viewer, REPORTER) if wanted.readable else visible(wanted.viewer))
     if wanted.archived is not None:
         statement = statement.where(project.c.archived == wanted.archived)
     if wanted.visibility:
@@ -93,7 +95,7 @@ def readable(viewer: Viewer, within: str = "") -> Listing[ProjectRow]:
 
 
 def _readable(viewer: Viewer, within: str) -> Select[Any]:
-    return _projects(ProjectFilter(viewer, within=within)).where(visible(viewer, REPORTER)).order_by(None)
+    return _projects(ProjectFilter(viewer, within=within, readable=True)).order_by(None)
 
 
 def readable_ids(viewer: Viewer, within: str = "") -> Select[tuple[int]]:

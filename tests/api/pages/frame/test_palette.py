@@ -32,3 +32,9 @@ async def test_strangers_find_nothing_private(site: Site) -> None:
     for person in (None, eve):
         assert await found(site, str(pipeline), person, project=str(site.world.project_id)) == []
         assert await found(site, "", person) == []
+
+
+async def test_guests_find_no_project_whose_page_is_refused_to_them(site: Site) -> None:
+    path = "/" + await site.path()
+    assert await found(site, "", await site.person("guest", 10)) == []
+    assert await found(site, "", await site.person("reporter", 20)) == [path]
