@@ -64,7 +64,7 @@ class Cluster:
         render = await asyncio.create_subprocess_exec(sys.executable, *command)
         assert await render.wait() == 0
         master = psutil.Process(int((self.folder / "nginx.pid").read_text()))
-        before = [child for child in master.children() if "worker process" in " ".join(child.cmdline())]
+        before = [child for child in master.children() if _is_worker(child)]
         assert before
         os.kill(master.pid, signal.SIGHUP)
 
@@ -76,6 +76,14 @@ class Cluster:
     async def route(self, directory: Directory) -> None:
         """Start the router with this directory; an earlier one has to be closed."""
         self.routers.append(await self.routed.enter_async_context(routing(self.settings, directory)))
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    """Whether it is one of nginx; those of before are about to go."""
+    try:
+        return "worker process" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def naming(number: int) -> Handler:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,8 @@ def running(tmp_path: Path) -> Iterator[Running]:
         process.kill()
         process.wait()
     for left in found.left():
-        left.kill()
+        with suppress(psutil.NoSuchProcess):
+            left.kill()
 
 
 def test_a_run_notes_all_that_became_of_it(running: Running) -> None:

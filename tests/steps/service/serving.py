@@ -145,8 +145,7 @@ async def served(folder: Path, **options: Any) -> AsyncIterator[Served]:
             await found.kill(signal.SIGTERM)
         for process in psutil.process_iter():
             try:
-                is_ours = str(found.root) in " ".join(process.cmdline()) or process in found.left()
+                if str(found.root) in " ".join(process.cmdline()) or process in found.left():
+                    process.kill()
             except psutil.Error:
                 continue
-            if is_ours:
-                process.kill()

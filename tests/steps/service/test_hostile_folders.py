@@ -110,7 +110,7 @@ async def test_a_repository_that_never_answers(service: Served, number: signal.S
             await client.Run(steps("r", f"[{{name: a, step: {{git: {{url: '{address}', rev: main}}}}}}]", service.work))
 
         async def is_asked() -> bool:
-            return any(process.name() == "git" for process in service.left())
+            return any(process.info["name"] == "git" for process in service.left())
 
         await eventually(is_asked, "git asks for the step")
         os.kill(RunFolder(service.root / "r").state().pid, number)
