@@ -1,5 +1,7 @@
 """Stopping environments, letting them stay, and deleting them, whatever door it comes through."""
 
+from collections.abc import Iterable
+
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
@@ -22,7 +24,8 @@ async def stop(services: Services, project: ProjectAccess, environment_id: int, 
     now = services.clock()
     async with services.database.write() as connection:
         row = await environments.get(connection, environment_id, project.row.id)
-        await _require_stop(connection, project, row, by_job=not force)
+        stop_jobs = () if force else await environment_lifecycle.pipelines_to_stop(connection, row.id)
+        await _require_stop(connection, project, row, stop_jobs)
         if force:
             await environment_lifecycle.force_stop(connection, environment_id, now)
         else:
@@ -32,21 +35,23 @@ async def stop(services: Services, project: ProjectAccess, environment_id: int, 
     await services.notifications.show(project_topic(project.row.id))
 
 
-async def may_stop(connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow) -> bool:
-    """Whether `stop` lets the caller pass, for what only shows a button."""
+async def may_stop(
+    connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow, stop_jobs: Iterable[int]
+) -> bool:
+    """Whether `stop` lets the caller pass, for what only shows a button; `stop_jobs` are the pipelines they are in."""
     try:
-        await _require_stop(connection, project, row, by_job=True)
+        await _require_stop(connection, project, row, stop_jobs)
     except (Forbidden, NotFound, Unauthenticated):
         return False
     return True
 
 
 async def _require_stop(
-    connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow, *, by_job: bool
+    connection: AsyncConnection, project: ProjectAccess, row: EnvironmentRow, stop_jobs: Iterable[int]
 ) -> None:
     project.require(Action.RUN)
     await require_deploy(connection, project, row)
-    for pipeline_id in await environment_lifecycle.pipelines_to_stop(connection, row.id) if by_job else ():
+    for pipeline_id in stop_jobs:
         project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
 
 

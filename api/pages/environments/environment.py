@@ -46,7 +46,7 @@ async def draw(services: Services, project: ProjectAccess, environment_id: int, 
         found = await slice_of(connection, deployment_listings.of_environment(row.id), number, PER_PAGE)
         current = await deployment_listings.latest_successful(connection, [row.id])
         stop_jobs = await environment_lifecycle.pipelines_to_stop(connection, row.id)
-        may_stop = await stopping.may_stop(connection, project, row)
+        may_stop = await stopping.may_stop(connection, project, row, stop_jobs)
     standing = (await standing_of(services, project, [row]))[row.id]
     return fragment(
         "environments/_environment.html",

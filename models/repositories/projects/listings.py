@@ -67,7 +67,9 @@ def _projects(wanted: ProjectFilter) -> Select[Any]:
         mine = members.project_ids(wanted.viewer.user_id, wanted.least_level or 1)
         statement = statement.where(project.c.id.in_(mine), project.c.removal_asked_at.is_(None))
     else:
-        statement = statement.where(visible(wanted.viewer, REPORTER) if wanted.readable else visible(wanted.viewer))
+        statement = statement.where(visible(wanted.viewer))
+    if wanted.readable:
+        statement = statement.where(visible(wanted.viewer, REPORTER))
     if wanted.archived is not None:
         statement = statement.where(project.c.archived == wanted.archived)
     if wanted.visibility:
