@@ -189,7 +189,7 @@ class JobRun:
         await asyncio.to_thread(self._store.save, self._record)
 
     def _record_group(self, group: Group) -> None:
-        self._record = replace(self._record, group=group.id, group_started=group.started)
+        self._record = replace(self._record, group=group.id, group_start=group.start)
         self._store.save(self._record, sync=False)
 
     def _open_trace(self, workspace: Workspace | None) -> Trace:

@@ -21,7 +21,7 @@ async def end_left(records: list[JobRecord], grace: float, rights: JobRights | N
     hands = Hands(rights)
     try:
         for record in records:
-            ended = await hands.end_processes(record.mark, record.group, record.group_started, grace=grace)
+            ended = await hands.end_processes(record.mark, record.group, record.group_start, grace=grace)
             if ended:
                 LOG.warning("job %d: ended %d processes of a killed runner", record.job_id, ended)
     finally:

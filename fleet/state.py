@@ -16,6 +16,7 @@ from typing import Any
 
 from domain.errors import Refused
 from files import durable
+from files.process_start import start_noted_in_seconds
 from fleet.verdict import Verdict
 
 LOG = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ class JobRecord:
     """A job this runner is responsible for.
 
     `phase` is `running` or `finished`; only the latter has a verdict. `group` is the process group of the script that
-    was started last and `group_started` the start time of its leader (seconds since the epoch), 0 before the first.
+    was started last and `group_start` the `process_start` of its leader, empty before the first.
     `mark` is the value of the environment variable that every process of the job carries.
     """
 
@@ -53,7 +54,7 @@ class JobRecord:
     mark: str
     phase: str = "running"
     group: int = 0
-    group_started: float = 0.0
+    group_start: str = ""
     verdict: Verdict | None = None
     steps: RunningSteps | None = None
 
@@ -125,10 +126,12 @@ class JobStore:
 
 def finished(record: JobRecord, verdict: Verdict) -> JobRecord:
     """The record of a job whose scripts have all ended."""
-    return replace(record, phase="finished", group=0, group_started=0.0, verdict=verdict, steps=None)
+    return replace(record, phase="finished", group=0, group_start="", verdict=verdict, steps=None)
 
 
 def _read(data: dict[str, Any]) -> JobRecord:
+    if "group_started" in data:  # of an earlier version
+        data["group_start"] = start_noted_in_seconds(data.get("group", 0), data.pop("group_started"))
     verdict, steps = data.pop("verdict", None), data.pop("steps", None)
     return JobRecord(
         **data, verdict=Verdict(**verdict) if verdict else None, steps=RunningSteps(**steps) if steps else None

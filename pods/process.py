@@ -1,7 +1,6 @@
 """Processes that may outlive whoever started them: who they are, whether they live, when they end, how they are ended.
 
-A pid alone means nothing, because the system gives it to the next process. So a process is known by pid and start time
-together, and no signal goes to one that does not match both.
+A process is known by pid and start together (`files.process_start`), and no signal goes to one that differs in either.
 """
 
 import asyncio
@@ -9,42 +8,48 @@ import contextlib
 import os
 import signal
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import psutil
 
+from files.process_start import process_start
+
 MARK = "PERDURE_SUPERVISED"
 """Environment variable of supervised processes, `<home>:<name>`: it finds those whose record was never written."""
-CLOCK_SLACK = 2.0
-"""Seconds by which two readings of one start time may differ: the system derives it from the wall clock."""
 LOOK_EVERY = 0.2
 """How often a process is looked at where the system cannot report its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A process; `create_time` is seconds since 1970."""
+    """A process; `start` is its `process_start`, empty where one that was noted is gone.
+
+    `create_time` is for people: seconds since 1970, by the wall clock of when it was asked.
+    """
 
     pid: int
-    create_time: float
+    start: str
+    create_time: float = field(compare=False)
 
 
 def identity_of(pid: int) -> Identity | None:
     """The process that has this pid now; None if there is none or it has ended and waits to be reaped."""
+    start = process_start(pid)
     try:
-        process = psutil.Process(pid)
-        with process.oneshot():
-            if process.status() == psutil.STATUS_ZOMBIE:
-                return None
-            return Identity(pid, process.create_time())
+        return Identity(pid, start, psutil.Process(pid).create_time()) if start else None
     except psutil.Error:
         return None
 
 
+def own_identity() -> Identity:
+    """This process."""
+    pid = os.getpid()
+    return Identity(pid, process_start(pid), psutil.Process(pid).create_time())
+
+
 def is_alive(identity: Identity) -> bool:
     """Does this very process still run?"""
-    now = identity_of(identity.pid)
-    return now is not None and abs(now.create_time - identity.create_time) <= CLOCK_SLACK
+    return bool(identity.start) and process_start(identity.pid) == identity.start
 
 
 def is_marked(identity: Identity, mark: str) -> bool:

@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from domain.errors import Refused
 from files import durable
 from files.locks import is_taken
+from files.process_start import start_noted_in_seconds
 from pods.process import Identity
 
 SUPERVISOR = "supervisor"
@@ -29,6 +30,7 @@ class RunRecord:
 
     name: str
     pid: int
+    start: str
     create_time: float
     argv: tuple[str, ...]
     restarts: int = 0
@@ -38,7 +40,15 @@ class RunRecord:
     @property
     def identity(self) -> Identity:
         """The process it speaks of."""
-        return Identity(self.pid, self.create_time)
+        return Identity(self.pid, self.start, self.create_time)
+
+    @classmethod
+    def of(
+        cls, name: str, identity: Identity, argv: tuple[str, ...], restarts: int = 0, children: tuple[str, ...] = ()
+    ) -> Self:
+        """The record of a process that has just been found."""
+        start = identity.start, identity.create_time
+        return cls(name, identity.pid, *start, argv, restarts=restarts, children=children)
 
 
 def _close_to_others(home: Path) -> None:
@@ -68,10 +78,14 @@ class RunFolder:
         """The record of `name`; None if there is none or it cannot be read."""
         try:
             data = json.loads((self.run / f"{name}.json").read_text())
+            pid, create_time = int(data["pid"]), float(data["create_time"])
+            # A start is not in records of earlier versions.
+            start = str(data["start"]) if "start" in data else start_noted_in_seconds(pid, create_time)
             return RunRecord(
                 name=str(data["name"]),
-                pid=int(data["pid"]),
-                create_time=float(data["create_time"]),
+                pid=pid,
+                start=start,
+                create_time=create_time,
                 argv=tuple(str(word) for word in data["argv"]),
                 restarts=int(data["restarts"]),
                 is_left=bool(data.get("is_left", False)),

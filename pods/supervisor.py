@@ -19,7 +19,19 @@ import psutil
 from pods.back_off import BackOff
 from pods.child import Child
 from pods.listening import hand_on, offer_of
-from pods.process import MARK, Identity, end, end_group, exited, find_marked, identity_of, is_alive, is_marked, send
+from pods.process import (
+    MARK,
+    Identity,
+    end,
+    end_group,
+    exited,
+    find_marked,
+    identity_of,
+    is_alive,
+    is_marked,
+    own_identity,
+    send,
+)
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.sockets import Sockets
 from pods.stack import stack
@@ -96,12 +108,12 @@ class Supervisor:
         restarts = record.restarts if record else 0
         while True:
             record = record or self._start(child, restarts)
-            started = record.create_time if record else time.time()
+            began = time.monotonic()
             if record:
                 self._living[child.name] = record.identity
                 await exited(record.identity)
                 self._bury(child)
-            pause = back_off.after(time.time() - started)
+            pause = back_off.after(time.monotonic() - began)
             log.warning("%s has ended; it is started again in %g s", child.name, pause)
             await asyncio.sleep(pause)
             record, restarts = None, restarts + 1
@@ -130,7 +142,7 @@ class Supervisor:
             orphan = find_marked(mark, child.argv, known)
             if orphan is None:
                 return None
-            record = RunRecord(child.name, orphan.pid, orphan.create_time, child.argv)
+            record = RunRecord.of(child.name, orphan, child.argv)
         if child.socket:
             await asyncio.to_thread(self._sockets.take_over, child.socket, record.pid)
         if record.argv != child.argv or record.is_left:
@@ -195,7 +207,7 @@ class Supervisor:
         if identity is None:
             self._bury(child)
             return None
-        record = RunRecord(child.name, identity.pid, identity.create_time, child.argv, restarts)
+        record = RunRecord.of(child.name, identity, child.argv, restarts)
         self._remember(record)
         return record
 
@@ -247,9 +259,8 @@ async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGQUIT, leave.set)
-        own = psutil.Process()
-        names = tuple(child.name for child in children)
-        folder.write(RunRecord(SUPERVISOR, own.pid, own.create_time(), tuple(own.cmdline()), children=names))
+        argv, names = tuple(psutil.Process().cmdline()), tuple(child.name for child in children)
+        folder.write(RunRecord.of(SUPERVISOR, own_identity(), argv, children=names))
         try:
             await Supervisor(children, folder).run(stop, leave)
         finally:

@@ -74,14 +74,14 @@ class Hands:
             f"What handles the job's files as {self._rights.name} was ended; does the job kill processes?"
         )
 
-    async def end_processes(self, mark: str, group: int = 0, group_started: float = 0.0, *, grace: float) -> int:
+    async def end_processes(self, mark: str, group: int = 0, group_start: str = "", *, grace: float) -> int:
         """End a job's processes (`survivors.find_survivors`), those that we see and those that it sees; how many.
 
         Not everywhere does root see the environment of all processes.
         """
-        ended = await asyncio.to_thread(end_survivors, mark, group, group_started, grace=grace)
+        ended = await asyncio.to_thread(end_survivors, mark, group, group_start, grace=grace)
         if self._rights is not None:
-            ended += await self.do(end_survivors, mark, group, group_started, grace=grace)
+            ended += await self.do(end_survivors, mark, group, group_start, grace=grace)
         return ended
 
     def open(self, path: Path, flags: int) -> BinaryIO:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from domain.errors import Invalid
+from files.process_start import process_start
 from fleet.executors.rights import JobRights, Launch
-from fleet.executors.survivors import has_members, start_time
+from fleet.executors.survivors import has_members
 from steps.engine.processes import KILL_WAIT
 
 GATE = 'read -r go || exit 125; exec "$@" </dev/null'
@@ -27,10 +28,10 @@ DRAIN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A process group: id and start time of its leader in seconds since the epoch."""
+    """A process group: its id, and the `process_start` of its leader."""
 
     id: int
-    started: float
+    start: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ async def run_command(
         finally:
             os.close(gate_read)
             os.close(out_write)
-        group = Group(process.pid, start_time(process.pid))
+        group = Group(process.pid, process_start(process.pid))
         try:
             record(group)
             os.write(gate_write, b"\n")

@@ -4,9 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
-from fleet.executors.survivors import start_time
+import pytest
+
+from files.process_start import process_start
 from tests.fleet.jobs import payload
 from tests.fleet.runner_process import Start, records, until
 from tests.fleet.server import ProtocolServer, answer
@@ -21,7 +24,7 @@ async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_pa
     first.kill()
     await first.wait()
     sleeper = int(pid.read_text())
-    assert start_time(sleeper) > 0
+    assert process_start(sleeper)
 
     second = await start()
     server.queue.append(payload(job_id=2))
@@ -32,7 +35,7 @@ async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_pa
     assert b"the runner was killed" in server.logs[1]
     assert server.finals[2]["state"] == "success"
     assert runs.read_text() == "run\n"
-    assert start_time(sleeper) == 0
+    assert not process_start(sleeper)
     await until(lambda: records(tmp_path) == [])
     second.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(second.wait(), 20) == 0
@@ -83,8 +86,12 @@ async def test_killed_again_during_the_recovery(server: ProtocolServer, start: S
     assert server.finals[1]["failure_reason"] == "runner_system_failure"
 
 
-async def test_a_stranger_with_the_recorded_id_lives(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["group_start", "group_started"])
+async def test_a_stranger_with_the_recorded_id_lives(
+    key: str, server: ProtocolServer, start: Start, tmp_path: Path
+) -> None:
     stranger = await asyncio.create_subprocess_exec("sleep", "1000", start_new_session=True)
+    noted = {"group_start": f"{process_start(stranger.pid)}0", "group_started": time.time() - 1000}
     (tmp_path / "state/jobs").mkdir(parents=True)
     (tmp_path / "state/jobs/1.json").write_text(
         json.dumps(
@@ -95,7 +102,7 @@ async def test_a_stranger_with_the_recorded_id_lives(server: ProtocolServer, sta
                 "log": str(tmp_path / "state/logs/1.log"),
                 "mark": "no such mark",
                 "group": stranger.pid,
-                "group_started": start_time(stranger.pid) - 1000,
+                key: noted[key],
             }
         )
     )

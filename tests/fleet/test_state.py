@@ -1,11 +1,15 @@
 """What is remembered of running jobs."""
 
-from dataclasses import replace
+import json
+import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from domain.errors import Refused
+from files.process_start import process_start
 from fleet.state import JobRecord, JobStore, RunningSteps, finished
 from fleet.verdict import failed
 
@@ -24,6 +28,15 @@ def test_records_come_back(store: JobStore) -> None:
     assert (ended.phase, ended.verdict) == ("finished", failed("script_failure", 3))
     store.remove(ended)
     assert store.load() == []
+
+
+def test_a_record_of_an_earlier_version_is_read(store: JobStore) -> None:
+    """It noted the start of the group's leader in seconds since 1970."""
+    running = replace(record(store), group=os.getpid(), group_start=process_start(os.getpid()))
+    earlier = {key: value for key, value in asdict(running).items() if key != "group_start"}
+    earlier["group_started"] = psutil.Process().create_time()
+    (store.jobs / "1.json").write_text(json.dumps(earlier))
+    assert store.load() == [running]
 
 
 def test_the_file_is_named_after_the_job_and_private(store: JobStore) -> None:

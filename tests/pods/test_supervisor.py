@@ -137,8 +137,7 @@ def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_ho
     with subprocess.Popen([sys.executable, "-u", "-c", FOREVER], stdout=subprocess.DEVNULL) as stranger:
         identity = identity_of(stranger.pid)
         assert identity is not None
-        argv = (sys.executable, "-u", "-c", FOREVER)
-        home.folder.write(RunRecord("a", identity.pid, identity.create_time, argv))
+        home.folder.write(RunRecord.of("a", identity, (sys.executable, "-u", "-c", FOREVER)))
         supervisor = home.supervise()
         home.living("a", but=stranger.pid)
         supervisor.terminate()

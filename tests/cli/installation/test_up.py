@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,15 @@ def test_up_status_kill_up_down(perdure: Perdure) -> None:
     assert other.returncode == 1
     assert "PERDURE_LONG_POLL" in other.stderr
 
-    # The supervisor dies: the children live, and the next `up` adopts them.
+    # The wall clock is set, as when a machine wakes: all of it is still known.
     folder = RunFolder(perdure.home)
+    for record in folder.all():
+        folder.write(replace(record, create_time=record.create_time - 3600))
+    assert perdure("status").returncode == 0
+    again = perdure("up")
+    assert (again.returncode, again.stderr, pids(perdure)) == (0, "", before)
+
+    # The supervisor dies: the children live, and the next `up` adopts them.
     supervisor = folder.read(SUPERVISOR)
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGKILL)

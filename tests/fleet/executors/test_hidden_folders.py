@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.installation import runner
+from files.process_start import process_start
 from fleet.client import RunnerClient
 from fleet.executors import namespaces
 from fleet.executors.hidden_folders import HiddenFolders
 from fleet.executors.process import Command, Group, run_command
-from fleet.executors.survivors import start_time
 from fleet.executors.workspace import Slot
 from fleet.job import read_job
 from fleet.job_run import JobRun
@@ -131,7 +131,7 @@ async def test_nothing_of_it_outlives_what_started_it(rights: HiddenFolders, tmp
     await until(lambda: [process.name() for process in outer.children(recursive=True)].count("sleep") == 2)
     inner = outer.children(recursive=True)
     outer.kill()
-    await until(lambda: not any(start_time(process.pid) for process in inner))
+    await until(lambda: not any(process_start(process.pid) for process in inner))
     assert await task == -9
 
 

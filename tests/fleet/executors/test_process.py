@@ -3,15 +3,15 @@
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from domain.errors import Invalid, StorageFull
+from files.process_start import process_start
 from fleet.executors.process import Command, Group, run_command
-from fleet.executors.survivors import MARK, end_survivors, find_survivors, start_time
+from fleet.executors.survivors import MARK, end_survivors, find_survivors
 
 
 def bash(script: str, folder: Path, **environment: str) -> Command:
@@ -44,7 +44,7 @@ async def test_the_group_is_recorded_before_anything_runs(tmp_path: Path) -> Non
     )
     ((group, ran),) = seen
     assert group.id > 1
-    assert abs(group.started - time.time()) < 60
+    assert group.start
     assert not ran
     assert (tmp_path / "ran").exists()
 
@@ -67,7 +67,7 @@ async def test_stdin_is_empty(tmp_path: Path) -> None:
 async def test_background_processes_end_with_the_script(tmp_path: Path) -> None:
     output = bytearray()
     await run_command(bash("sleep 1000 & echo $!", tmp_path), output.extend, lambda _: None, grace=5)
-    assert start_time(int(output)) == 0, "it is gone, or nobody has asked for its status"
+    assert process_start(int(output)) == "", "it is gone, or nobody has asked for its status"
 
 
 async def test_cancel_lets_the_script_clean_up(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_cancel_kills_what_does_not_listen(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await until(lambda: start_time(groups[0].id) == 0)
+    await until(lambda: process_start(groups[0].id) == "")
 
 
 async def test_output_that_cannot_be_kept_ends_the_command(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ async def test_survivors_are_found_by_mark_and_by_group(tmp_path: Path) -> None:
     await until(lambda: b"ready" in output)
     group = groups[0]
     assert len(find_survivors("mark-of-this-test")) >= 2
-    in_group = find_survivors("other mark", group.id, group.started)
+    in_group = find_survivors("other mark", group.id, group.start)
     assert group.id in {process.pid for process in in_group}
-    assert find_survivors("other mark", group.id, group.started - 100) == []
+    assert find_survivors("other mark", group.id, f"{group.start}0") == []
     assert await asyncio.to_thread(end_survivors, "mark-of-this-test", grace=1) >= 2
     assert find_survivors("mark-of-this-test") == []
     await task
