@@ -142,7 +142,9 @@ class Pod(PodParts):
         """Wait until the pipeline has ended in SQL and its workflow waits for retries; its status."""
 
         async def look() -> bool:
-            return "takes signals" in await self.details(pipeline_id)
+            # A retry is in SQL some ms before Temporal shows that the workflow is at work again.
+            has_ended = await self.world.status(pipeline_id) in CLOSED_AS
+            return has_ended and "takes signals" in await self.details(pipeline_id)
 
         await eventually(look, f"the workflow of pipeline {pipeline_id} waits for retries")
         return await self.world.status(pipeline_id)
