@@ -75,7 +75,8 @@ class Stack:
         environment = {**os.environ, **self._environment}
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
         if check and done.returncode:
-            raise AssertionError(f"perdure {words[0]} ended with {done.returncode}:\n{done.stderr}\n{self.logs()}")
+            printed = f"{done.stdout}\n{done.stderr}"
+            raise AssertionError(f"perdure {words[0]} ended with {done.returncode}:\n{printed}\n{self.logs()}")
         return done.stdout
 
     def command(self, *words: str) -> str:
