@@ -5,9 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 PROGRAM: Final = Path("/usr/bin/chromium")
+# As long as `tests.waiting.eventually`: a busy machine is no fault. `test_live_states` says what has to come sooner.
+expect.set_options(timeout=20_000)
 FLAGS: Final = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
