@@ -47,8 +47,8 @@ class RunRecord:
         cls, name: str, identity: Identity, argv: tuple[str, ...], restarts: int = 0, children: tuple[str, ...] = ()
     ) -> Self:
         """The record of a process that has just been found."""
-        start = identity.start, identity.create_time
-        return cls(name, identity.pid, *start, argv, restarts=restarts, children=children)
+        pid, start, create_time = identity.pid, identity.start, identity.create_time
+        return cls(name, pid, start, create_time, argv, restarts=restarts, children=children)
 
 
 def _close_to_others(home: Path) -> None:
