@@ -18,6 +18,7 @@ from metrics.server_metrics import ServerMetrics
 from models import job_offers
 from models.clock import Clock
 from models.notifications import OUTBOX, Notifications
+from models.repositories.installation import set_back_clock
 from models.repositories.pipelines import verdicts
 from models.repositories.pipelines.job_rows import stuck_canceling
 from models.repositories.queue import leases, waiting_jobs
@@ -111,6 +112,9 @@ class Sweeper:
             if tick.outage > 2 * self._times.lease_tick:
                 await leases.extend_all(connection, self._bonus(tick.outage))
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
+            if tick.set_back:
+                late = await set_back_clock.bring_back(connection, self._clock())
+                log.warning("the clock was set back; what waits is tried soon", by=round(tick.set_back, 1), rows=late)
             is_calm = await leases.is_calm(connection)
             held = await leases.held(connection)
         share = Share(held, self._metrics)

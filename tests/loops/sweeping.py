@@ -1,6 +1,7 @@
 """A sweeper whose ticks and clock a test moves by hand."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Self
 
 from sqlalchemy import select, update
@@ -13,7 +14,7 @@ from models.tables.queue import Lease, LeaseClock
 from models.tables.runners import Runner
 from settings import TimeLimits
 from tests.models import waiting
-from tests.models.world import World, job
+from tests.models.world import World, job, outbox_table
 
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
@@ -67,6 +68,14 @@ class Sweeping:
         """Be down for so long; the first sweep after it finds out."""
         await waiting.wait(self.world, seconds)
         await self._clock(ticked_at=clock.c.ticked_at - seconds)
+        await self.sweeper.sweep()
+
+    async def set_back(self, seconds: float) -> None:
+        """The clock is set back by so much; the next sweep finds out."""
+        async with self.world.database.write() as connection:
+            later = {outbox_table.c.not_before: self.world.now() + timedelta(seconds=seconds)}
+            await connection.execute(update(outbox_table).values(later))
+        await self._clock(ticked_at=clock.c.ticked_at + seconds)
         await self.sweeper.sweep()
 
     async def _clock(self, **values: Any) -> None:

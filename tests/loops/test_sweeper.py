@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Command
+from models.repositories.installation.set_back_clock import SOON
 from models.repositories.pipelines import verdicts
 from models.repositories.queue import leases
 from models.repositories.queue.leases import SilentLease
@@ -17,6 +18,7 @@ ONE = "one: {script: x}\n"
 RUNS = ("running", "")
 WAITS = ("pending", "")
 TIMED_OUT = ("failed", "job_execution_timeout")
+LOST = ("failed", "runner_lost")
 IN_VAIN = ("failed", "stuck_or_timeout_failure")
 HOUR = 3600
 GRACE = 300
@@ -266,3 +268,14 @@ async def test_one_sweep_drops_only_a_few_jobs_that_wait(sweeping: Sweeping) -> 
     for pending in (5, 2, 0):
         await sweeping.sweep()
         assert await sweeping.count("pending") == pending
+
+
+async def test_a_clock_that_is_set_back_neither_lets_a_lost_runner_live_nor_an_outcome_wait(sweeping: Sweeping) -> None:
+    await sweeping.world.begin("one: {script: x}\ntwo: {script: x}\n")
+    ended, _ = await sweeping.world.take(), await sweeping.world.take()
+    await sweeping.world.end(ended)
+    await sweeping.set_back(HOUR)
+    rows = await sweeping.world.rows(outbox_table, kind="outcome")
+    assert [row.not_before <= sweeping.world.now() + SOON for row in rows] == [True]
+    await sweeping.serve(180 + TICK)
+    assert await sweeping.outcome("two") == LOST

@@ -62,6 +62,26 @@ async def test_leases_count_time_in_which_we_served(ticking: World) -> None:
     assert await silent(ticking, 4) == []
 
 
+async def test_a_clock_that_was_set_back_counts_on(ticking: World) -> None:
+    """Not only after it has come again to where it was."""
+    held = await ticking.take()
+    async with ticking.database.write() as connection:
+        await connection.execute(update(clock).values(ticked_at=clock.c.ticked_at + 3600))
+        back = await leases.tick(connection, EVERY)
+        assert back is not None
+        assert back.outage == 0
+        assert back.set_back == pytest.approx(3600, abs=3)
+        assert await leases.tick(connection, EVERY) is None
+    await tick(ticking, 3)
+    assert await silent(ticking, 3) == [held]
+
+
+async def test_a_clock_that_is_a_little_ahead_is_waited_for(ticking: World) -> None:
+    async with ticking.database.write() as connection:
+        await connection.execute(update(clock).values(ticked_at=clock.c.ticked_at + 0.8 * EVERY))
+        assert await leases.tick(connection, EVERY) is None
+
+
 async def test_after_an_outage_every_lease_lives_longer(ticking: World) -> None:
     held = await ticking.take()
     async with ticking.database.write() as connection:

@@ -35,6 +35,18 @@ async def test_pipelines_are_unfinished_from_their_start_to_their_end(world: Wor
         assert await unfinished.page(connection, BEGIN) == []
 
 
+async def test_what_was_written_before_the_clock_was_set_back_is_old(world: World) -> None:
+    pipeline_id = await world.begin("a: {script: x}\nb: {script: y}\n")
+    await started(world, pipeline_id)
+    await world.end(await world.take())
+    async with world.database.write() as connection:
+        await outbox.mark_sent(connection, await world.outbox(pipeline_id, outbox.OUTCOME), world.now())
+        for hours, found in ((0.5, []), (3.0, [pipeline_id])):
+            before = BEGIN - timedelta(hours=hours)
+            assert list(await unfinished.page(connection, before)) == found
+            assert list(await unfinished.unfolded(connection, before)) == found
+
+
 async def test_there_is_a_page_after_the_first(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [await world.begin() for _ in range(3)]
     for pipeline_id in made:

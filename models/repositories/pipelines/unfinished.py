@@ -1,7 +1,7 @@
 """What the reconciler compares with Temporal: pipelines that have not ended, and outcomes that nobody has folded."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import bindparam, exists, func, select
@@ -19,11 +19,16 @@ PAGE: Final = 1_000
 pipeline = table_of(Pipeline)
 outbox = table_of(Outbox)
 
+_YOUNG: Final = bindparam("b_before", type_=Moment()), bindparam("b_future", type_=Moment())
+"""Between these it is young; what is later than both was written before the clock was set back, so it is old."""
+_FUTURE: Final = timedelta(hours=1)
+"""Longer than the time between two looks."""
+
 _PAGE: Final = (
     select(pipeline.c.id)
     .where(
         pipeline.c.status.in_(sorted(LIVE)),
-        pipeline.c.created_at < bindparam("b_before", type_=Moment()),
+        ~pipeline.c.created_at.between(*_YOUNG),
         pipeline.c.id > bindparam("b_after"),
         ~exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == START),
     )
@@ -32,9 +37,13 @@ _PAGE: Final = (
 )
 _UNFOLDED: Final = (
     select(outbox.c.pipeline_id, func.max(outbox.c.id).label("newest"))
-    .where(outbox.c.kind == OUTCOME, outbox.c.sent_at < bindparam("b_before", type_=Moment()))
+    .where(outbox.c.kind == OUTCOME, ~outbox.c.sent_at.between(*_YOUNG))
     .group_by(outbox.c.pipeline_id)
 )
+
+
+def _young(before: datetime) -> dict[str, datetime]:
+    return {"b_before": before, "b_future": before + _FUTURE}
 
 
 async def page(connection: AsyncConnection, before: datetime, after: int = 0) -> Sequence[int]:
@@ -42,7 +51,7 @@ async def page(connection: AsyncConnection, before: datetime, after: int = 0) ->
 
     One whose start is still in the outbox is not among them: it needs nobody else to start it.
     """
-    rows = await connection.execute(_PAGE, {"b_before": before, "b_after": after})
+    rows = await connection.execute(_PAGE, {**_young(before), "b_after": after})
     found: Sequence[int] = rows.scalars().all()
     return found
 
@@ -64,5 +73,5 @@ async def unfolded(connection: AsyncConnection, before: datetime) -> dict[int, i
 
     The value is the id of the newest such outbox row: a higher one later means that there is another outcome.
     """
-    rows = await connection.execute(_UNFOLDED, {"b_before": before})
+    rows = await connection.execute(_UNFOLDED, _young(before))
     return {row.pipeline_id: row.newest for row in rows}

@@ -66,10 +66,14 @@ class OverdueJob:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A tick that was written. `outage` is how long none was written before it, in seconds."""
+    """A tick that was written. `outage` is how long none was written before it, in seconds.
+
+    `set_back` is by how many seconds the database's clock was set back since the tick before; 0 if it was not.
+    """
 
     ticks: int
     outage: float
+    set_back: float = 0.0
 
 
 async def tick(connection: AsyncConnection, every: float) -> Tick | None:
@@ -79,16 +83,16 @@ async def tick(connection: AsyncConnection, every: float) -> Tick | None:
     if row is None:
         await connection.execute(insert(clock).values(id=1, ticks=1, ticked_at=now, calm_until=0))
         return Tick(1, 0.0)
-    if row.ticked_at > now - every * 0.9:
+    ahead = row.ticked_at - now
+    if -every * 0.9 < ahead <= every:
         return None  # it saves a write that would change nothing
     written = await connection.execute(
-        update(clock)
-        .where(clock.c.id == 1, clock.c.ticks == row.ticks, clock.c.ticked_at <= now - every * 0.9)
-        .values(ticks=row.ticks + 1, ticked_at=now)
+        update(clock).where(clock.c.id == 1, clock.c.ticks == row.ticks).values(ticks=row.ticks + 1, ticked_at=now)
     )
     if written.rowcount == 0:
         return None
-    return Tick(row.ticks + 1, max(0.0, now - row.ticked_at - every))
+    # Whoever waited for a clock that was set back to come to the tick before would count none until then.
+    return Tick(row.ticks + 1, max(0.0, -ahead - every), ahead if ahead > every else 0.0)
 
 
 def _forgiven(real: ColumnElement[int], counted: ColumnElement[int]) -> ColumnElement[int]:
