@@ -15,6 +15,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+import steps.grpc_library  # noqa: F401  # before the library of Temporal imports gRPC in its own way
 from models.session import Database
 from rigs.postgres import DRIVER
 from tests.kept_connections import kept_connections

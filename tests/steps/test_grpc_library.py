@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -24,9 +25,15 @@ print(os.environ.get("GRPC_ENABLE_FORK_SUPPORT"))
 """
 
 
-def test_copies_of_the_process_say_nothing_and_find_no_variable() -> None:
+AS_TESTS: Final = "import tests.conftest, temporalio.service\n"
+"""The library of Temporal imports gRPC too, in its own way."""
+
+
+@pytest.mark.parametrize("before", ["", AS_TESTS], ids=["product", "tests"])
+def test_copies_of_the_process_say_nothing_and_find_no_variable(before: str) -> None:
     """With gRPC imported by itself they do, and now and then one of them fails."""
-    done = subprocess.run([sys.executable, "-c", STARTS_OTHERS], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = [sys.executable, "-c", before + STARTS_OTHERS]
+    done = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("None\n", "")
 
 
