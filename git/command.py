@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from domain.errors import Invalid, TooLarge, Unavailable
+from git import git_process
+from git.git_process import STDERR_LIMIT, STOP_PATIENCE, GitProcess
 from git.output import OUTPUT_LIMIT, Completed
 from git.turns import COMMANDS, STREAMS, ended_with_caller, turn
 
 Read = TypeVar("Read")
 
-STDERR_LIMIT: Final = 16 * 1024
-"""Bytes of standard error that are kept for messages; the rest is read and dropped."""
-STOP_PATIENCE: Final = 5.0
-"""Seconds that git has to remove its lock files after SIGTERM before it is killed."""
-CHUNK: Final = 64 * 1024
 TIME_LIMIT: Final = 55.0
 """Seconds that a command may take which is read to its end, as in GitLab ("Gitaly timeouts")."""
 
@@ -41,78 +38,6 @@ CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 
 
-class GitProcess:
-    """A running git with pipes on all three ends; `err` fills while it runs."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """Start to read stderr at once, so that a talkative git never blocks on it."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self.stdin = process.stdin
-        self.stdout = process.stdout
-        self._process = process
-        self._err = bytearray()
-        self._reading = asyncio.create_task(self._read_err(process.stderr))
-
-    @property
-    def err(self) -> str:
-        """What git said on stderr so far, as text without trailing blanks."""
-        return self._err.decode("utf-8", "replace").strip()
-
-    async def feed(self, chunks: AsyncIterator[bytes]) -> None:
-        """Write everything to stdin and close it; what `chunks` raises goes on to the caller.
-
-        A git that has stopped reading is no error here: its exit code and stderr say why.
-        """
-        async for chunk in chunks:
-            try:
-                self.stdin.write(chunk)
-                await self.stdin.drain()
-            except (BrokenPipeError, ConnectionResetError):
-                return
-        self.stdin.close()
-
-    async def wait(self) -> int:
-        """Wait for the end; the exit code, negative for a signal."""
-        code = await self._process.wait()
-        await self._reading
-        return code
-
-    def terminate(self) -> None:
-        """Ask git and its children to end; they remove their lock files and half-received packs."""
-        if self._process.returncode is None:
-            self._signal(signal.SIGTERM)
-
-    async def stop(self) -> None:
-        """End the process and its children and collect them; does nothing to one that has ended."""
-        self.stdin.close()
-        if self._process.returncode is None:
-            self.terminate()
-            try:
-                async with asyncio.timeout(STOP_PATIENCE):
-                    await self._drain()
-                    await self._process.wait()
-            except TimeoutError:
-                self._signal(signal.SIGKILL)
-        await self._drain()
-        await self.wait()
-
-    def _signal(self, number: signal.Signals) -> None:
-        try:
-            os.killpg(self._process.pid, number)
-        except ProcessLookupError:
-            return
-
-    async def _drain(self) -> None:
-        while await self.stdout.read(CHUNK):
-            pass
-
-    async def _read_err(self, stream: asyncio.StreamReader) -> None:
-        while chunk := await stream.read(CHUNK):
-            self._err += chunk[: max(0, STDERR_LIMIT - len(self._err))]
-
-
 @asynccontextmanager
 async def start(
     arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None
@@ -123,21 +48,23 @@ async def start(
     """
     _check_words((*arguments, *(environment or {}).values()))
     variables = _variables(environment)
-    pipe = asyncio.subprocess.PIPE
     async with turn(STREAMS, _repository(arguments)):
         try:
-            process = await asyncio.create_subprocess_exec(
-                "git", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd="/", env=variables, start_new_session=True
-            )
+            process = git_process.begin(arguments, variables)
         except FileNotFoundError as error:
             raise Unavailable(_NO_GIT) from error
-        git = GitProcess(process)
+        connecting = asyncio.ensure_future(git_process.with_streams(process))
         try:
+            git = await asyncio.shield(connecting)
             with ended_with_caller(git.terminate):
                 yield git
         finally:
             # Shielded: a canceled request must not leave git running.
-            await asyncio.shield(asyncio.ensure_future(git.stop()))
+            await asyncio.shield(asyncio.ensure_future(_stop(connecting)))
+
+
+async def _stop(connecting: "asyncio.Future[GitProcess]") -> None:
+    await (await connecting).stop()
 
 
 async def run(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.errors import Unavailable
-from git.command import CHUNK, start
+from git.command import start
+from git.git_process import CHUNK
 from git.names import checked_path, checked_sha
 from git.repository import Repository
 

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator
 
 from domain.errors import TooLarge, Unavailable
-from git.command import CHUNK, run, start
+from git.command import run, start
+from git.git_process import CHUNK
 from git.names import is_sha
 from git.repository import Repository
 

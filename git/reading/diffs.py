@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.errors import Unavailable
-from git.command import CHUNK, TIME_LIMIT, GitProcess, run_and_read, start
+from git.command import TIME_LIMIT, run_and_read, start
+from git.git_process import CHUNK, GitProcess
 from git.names import checked_sha
 from git.output import PATHS_LIMIT, Completed
 from git.repository import Repository

@@ -15,7 +15,8 @@ from typing import Final
 
 from domain.errors import Invalid, TooLarge, Unavailable
 from domain.size_limits import SizeLimit, fixed
-from git.command import CHUNK, GitProcess, start
+from git.command import start
+from git.git_process import CHUNK, GitProcess
 from git.repository import Repository
 from git.transport.pkt_line import FLUSH, packet
 

@@ -3,15 +3,17 @@
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
 from auth.passwords import Passwords
 from domain.errors import Unavailable
+from git import git_process
 from git.command import run, start
 from git.turns import CALLER, COMMANDS, STREAMS, GitCaller, Places, Turns
 from tests.waiting import eventually
@@ -109,14 +111,14 @@ async def test_all_that_runs_for_a_caller_ends_when_they_go_and_nothing_begins(s
 
 
 async def test_git_whose_caller_goes_while_it_starts_ends(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
-    caller, begin = asked_by("eve"), asyncio.create_subprocess_exec
+    caller, connect = asked_by("eve"), git_process.with_streams
 
-    async def begin_and_go(*words: Any, **options: Any) -> asyncio.subprocess.Process:
-        process = await begin(*words, **options)
+    async def connect_and_go(process: "subprocess.Popen[bytes]") -> git_process.GitProcess:
+        git = await connect(process)
         caller.leave()
-        return process
+        return git
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", begin_and_go)
+    monkeypatch.setattr(git_process, "with_streams", connect_and_go)
     async with start(slow.words()) as git:
         assert await asyncio.wait_for(git.wait(), 20) == -signal.SIGTERM
     await slow.until(0)
