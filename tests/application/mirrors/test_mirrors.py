@@ -1,7 +1,10 @@
 """A mirror follows its origin, by one process at a time, and leads nowhere else."""
 
 import asyncio
+import subprocess
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +15,7 @@ from application.mirrors import pull as mirror_pull
 from application.mirrors.pull import checked_url
 from application.pushes import push
 from domain.errors import Invalid
+from git import git_process
 from git.transport.mirroring import fetch
 from loops import mirrors as mirror_loop
 from loops.due_rows import HELD
@@ -110,14 +114,14 @@ async def test_failures_are_told_without_the_password_and_come_later_and_later(m
 
 
 async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    real = asyncio.create_subprocess_exec
+    seen: list[tuple[Sequence[str | Path], Mapping[str, str]]] = []
+    real = git_process.begin
 
-    async def spying(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
-        seen.append((arguments, options["env"]))
-        return await real(*arguments, **options)
+    def spying(arguments: Sequence[str | Path], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        seen.append((arguments, variables))
+        return real(arguments, variables)
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", spying)
+    monkeypatch.setattr(git_process, "begin", spying)
     await mirrored.set_up()
     await mirrored.loop().carry_out_due()
     ((arguments, environment),) = [one for one in seen if "fetch" in one[0]]
