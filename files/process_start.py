@@ -17,7 +17,7 @@ _START: Final = 22
 _AFTER_NAME: Final = 3
 """The field that follows the name, the only one in which blanks may be: the state, a letter."""
 _ENDED: Final = frozenset({b"Z", b"X"})
-CLOCK_SLACK: Final = 2.0
+_CLOCK_SLACK: Final = 2.0
 """Seconds by which two readings of one start time may differ where it is derived from the wall clock."""
 
 
@@ -36,7 +36,7 @@ def process_start(pid: int) -> str:
 
 def start_noted_in_seconds(pid: int, seconds: float) -> str:
     """`process_start` of the process of which an earlier version noted its start in seconds since 1970; else empty."""
-    return process_start(pid) if abs(_seconds(pid) - seconds) <= CLOCK_SLACK else ""
+    return process_start(pid) if abs(_seconds(pid) - seconds) <= _CLOCK_SLACK else ""
 
 
 def _seconds(pid: int) -> float:

@@ -20,7 +20,6 @@ CHUNK: Final = 64 * 1024
 _ENDS: Final = ThreadPoolExecutor(STREAMS.at_once, thread_name_prefix="git-end")
 """A thread waits for the end of each."""
 
-
 _Reading = tuple[asyncio.StreamReader, asyncio.ReadTransport]
 
 

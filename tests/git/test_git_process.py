@@ -41,18 +41,7 @@ def test_the_server_is_not_copied_to_start_git_and_nothing_is_left_open(run: str
 def test_nothing_of_the_server_starts_processes_by_the_event_loop() -> None:
     found = {
         str(path.relative_to(ROOT))
-        for folder in (
-            "activities",
-            "api",
-            "application",
-            "auth",
-            "git",
-            "includes",
-            "loops",
-            "models",
-            "pods",
-            "storage",
-        )
+        for folder in SERVER
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr.startswith(("create_subprocess", "subprocess_exec"))
