@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -24,7 +24,6 @@ TIME_LIMIT: Final = 55.0
 
 _THREADS: Final = ThreadPoolExecutor(COMMANDS.at_once + 8, thread_name_prefix="git")
 """Git's own: whoever keeps them busy holds up neither files nor passwords. Some are left for the server itself."""
-_NO_GIT: Final = "The git command is not on PATH of this server; install git 2.39 or later."
 
 CLEAN_ENVIRONMENT: Final[Mapping[str, str]] = {
     "HOME": "/nonexistent",
@@ -49,11 +48,7 @@ async def start(
     _check_words((*arguments, *(environment or {}).values()))
     variables = _variables(environment)
     async with turn(STREAMS, _repository(arguments)):
-        try:
-            process = git_process.begin(arguments, variables)
-        except FileNotFoundError as error:
-            raise Unavailable(_NO_GIT) from error
-        connecting = asyncio.ensure_future(git_process.with_streams(process))
+        connecting = asyncio.ensure_future(git_process.with_streams(git_process.begin(arguments, variables)))
         try:
             git = await asyncio.shield(connecting)
             with ended_with_caller(git.terminate):
@@ -150,18 +145,7 @@ class _Command:
     def _run(self, questions: IO[bytes], complaints: IO[bytes]) -> tuple[bytes, int]:
         if self._is_over:
             return b"", -signal.SIGTERM
-        try:
-            process = subprocess.Popen(
-                ("git", *self._arguments),
-                stdin=questions,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                cwd="/",
-                env=_variables(None),
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise Unavailable(_NO_GIT) from error
+        process = git_process.popen(self._arguments, _variables(None), questions, subprocess.PIPE, complaints)
         self._process = process
         if self._is_over:
             self._signal(signal.SIGTERM)
@@ -183,8 +167,7 @@ class _Command:
         process = self._process
         if process is None or process.poll() is not None:
             return False
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+        git_process.signal_group(process, number)
         return True
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -113,8 +112,8 @@ async def test_all_that_runs_for_a_caller_ends_when_they_go_and_nothing_begins(s
 async def test_git_whose_caller_goes_while_it_starts_ends(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     caller, connect = asked_by("eve"), git_process.with_streams
 
-    async def connect_and_go(process: "subprocess.Popen[bytes]") -> git_process.GitProcess:
-        git = await connect(process)
+    async def connect_and_go(begun: git_process.Begun) -> git_process.GitProcess:
+        git = await connect(begun)
         caller.leave()
         return git
 
