@@ -1,7 +1,6 @@
 """A mirror follows its origin, by one process at a time, and leads nowhere else."""
 
 import asyncio
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -117,7 +116,7 @@ async def test_no_credentials_are_on_the_command_line(mirrored: Mirrored, monkey
     seen: list[tuple[Sequence[str | Path], Mapping[str, str]]] = []
     real = git_process.begin
 
-    def spying(arguments: Sequence[str | Path], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    def spying(arguments: Sequence[str | Path], variables: Mapping[str, str]) -> git_process.Begun:
         seen.append((arguments, variables))
         return real(arguments, variables)
 
