@@ -2,7 +2,8 @@
 
 A callback of a loop of the main thread holds everybody up when it computes for `COMPUTES` seconds, or sleeps in one
 call of the system for `SLEEPS`. What it computes is processor time of its own thread, and a sleep is one that nothing
-interrupted (who waits for the interpreter's lock wakes up all the time), so a busy machine raises no alarm. A thread
+interrupted (who waits for the interpreter's lock wakes up all the time), so a busy machine raises no alarm. Nor does a
+slow one: the seconds are those of a processor that does a known piece of work in `NORMAL`, meanwhile. A thread
 beside the loop looks at long callbacks, and counts what it sees done by a coroutine or a callback of ours: what a test,
 or something that a test hands in, does itself does not count. The command line is left out: nobody else waits for its
 loop. Tests that start processes do not see into them.
@@ -15,7 +16,7 @@ import threading
 import time
 from asyncio import events
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, starmap
 from operator import attrgetter
@@ -27,6 +28,8 @@ import pytest
 
 COMPUTES: Final = 0.25
 SLEEPS: Final = 1.0
+NORMAL: Final = 0.001
+"""Seconds that `pace` is on two cores that are both busy."""
 MARKER: Final = "blocks_the_loop"
 _EVERY: Final = 0.025
 _WHOLE: Final = 2
@@ -46,6 +49,13 @@ _STARTS: Final = (f"{_ROOT / 'api' / 'startup.py'}", f"{_ROOT / 'models' / 'migr
 _COROUTINE: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
+def pace() -> float:
+    """The seconds of processor time that a known piece of work takes now."""
+    begun = time.thread_time()
+    sum(number * number for number in range(10_000))
+    return time.thread_time() - begun
+
+
 class Place(NamedTuple):
     """Where code of ours was seen; the outermost frame of it, its `owner`; and whether that `is_called` by a test."""
 
@@ -57,7 +67,8 @@ class Place(NamedTuple):
 class LoopWatch:
     """Looks at the callbacks of one thread's loops, those of the thread that makes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Callable[[], float] = pace) -> None:
+        self._pace = pace
         self._thread = threading.get_ident()
         self._clock = time.pthread_getcpuclockid(self._thread)
         self._state = Path(f"/proc/self/task/{threading.get_native_id()}/status")
@@ -125,7 +136,7 @@ class LoopWatch:
         now, state = self._now(), self._sleep()
         if self._begun != begun or now is None:  # it ended while we looked, or cannot be told
             return
-        if fault := call.seen(place, now, state):
+        if fault := call.seen(place, now, state, self._pace()):
             self._faults[begun] = fault
 
     def _now(self) -> float | None:
@@ -155,13 +166,15 @@ class _Call:
         self._owner: FrameType | None = None
         self._computed: defaultdict[str, float] = defaultdict(float)
         self._asleep = ("", 0.0)
+        self._paces: list[float] = []
 
-    def seen(self, place: Place | None, now: float, state: str) -> str | None:
+    def seen(self, place: Place | None, now: float, state: str, pace: float) -> str | None:
         """What it has computed since the last look was done where it is seen now. Returns what is wrong with it.
 
         A test may make many calls in one callback, each of which counts for itself, from when it is first seen.
         """
         spent, self._last = now - self._last, now
+        self._paces.append(pace)
         if state != self._asleep[0]:
             self._asleep = (state, time.monotonic())
         if place is None:
@@ -175,7 +188,8 @@ class _Call:
     def _judged(self, name: str, line: str, slept: float) -> str | None:
         if self._asleep[0] and slept > SLEEPS:
             return f"{name} slept {slept:.2f} s on the event loop, in {line}"
-        if (seconds := sum(self._computed.values())) > COMPUTES:
+        slowness = max(1.0, sum(self._paces) / len(self._paces) / NORMAL)
+        if (seconds := sum(self._computed.values())) > COMPUTES * slowness:
             most = max(self._computed, key=self._computed.__getitem__)
             return f"{name} computed {seconds:.2f} s on the event loop, {self._computed[most]:.2f} s of it in {most}"
         return None

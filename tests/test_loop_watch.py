@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.loop_watch import COMPUTES, SLEEPS, LoopWatch
+from tests.loop_watch import COMPUTES, NORMAL, SLEEPS, LoopWatch
 
 pytestmark = pytest.mark.slow  # each test computes for as long as nothing else may
 ROOT: Final = Path(__file__).parents[1]
@@ -61,14 +61,14 @@ def ours() -> SimpleNamespace:
     return SimpleNamespace(**found)
 
 
-def watched(work: Callable[[], Awaitable[object]]) -> list[str]:
+def watched(work: Callable[[], Awaitable[object]], pace: float = NORMAL) -> list[str]:
     """What the watch says about some work, in a thread of its own: the watch of the suite does not look at it."""
 
     async def run() -> None:
         await work()
 
     def watch() -> list[str]:
-        watch = LoopWatch()
+        watch = LoopWatch(lambda: pace)
         with watch.watching():
             asyncio.run(run())
         return watch.faults()
@@ -96,6 +96,11 @@ def test_what_holds_up_the_loop_is_named(ours: SimpleNamespace, name: str, line:
 def test_work_that_yields_holds_up_nobody(ours: SimpleNamespace) -> None:
     assert not watched(lambda: ours.yields(3 * COMPUTES, 30))
     assert not watched(lambda: ours.asks(SLEEPS + 0.3))
+
+
+def test_a_slow_processor_is_no_fault(ours: SimpleNamespace) -> None:
+    assert not watched(lambda: ours.computes(COMPUTES + 0.1), pace=2 * NORMAL)
+    assert watched(lambda: ours.computes(COMPUTES + 0.1), pace=NORMAL / 2)
 
 
 def test_what_a_test_does_itself_does_not_count(ours: SimpleNamespace) -> None:
@@ -150,7 +155,7 @@ def test_does_nothing():
 
 def test_the_test_that_ran_fails(tmp_path: Path) -> None:
     file = tmp_path / "test_blocked.py"
-    file.write_text(TESTS.format(ours=OURS, file=OURS_FILE, seconds=COMPUTES + 0.1))
+    file.write_text(TESTS.format(ours=OURS, file=OURS_FILE, seconds=6 * COMPUTES))
     command: list[str | Path] = [sys.executable, "-m", "pytest", "-q", "-p", "tests.loop_watch", "--noconftest", file]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert "1 failed, 2 passed" in printed, printed

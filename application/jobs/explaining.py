@@ -1,5 +1,6 @@
 """Why jobs are as they are: reads what `domain.why` wants to know of them, for many at once."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -62,6 +63,7 @@ async def _known(
     refused = await _refused(connection, project, latest)
     graph = await _graph(connection, pipeline.id, latest, now)
     holders = await _holders(connection, rows, times.ticks_until_unresponsive)
+    await asyncio.sleep(0)  # SQLite answers at once: let others have their turn before all of them are looked at
     limits = Times(times.pending_unmatched, times.runner_unresponsive, times.runner_lost)
     return [
         KnownJob(

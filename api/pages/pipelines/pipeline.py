@@ -1,5 +1,6 @@
 """A pipeline as a graph, by stage or by needs, and what people do with it."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -56,15 +57,15 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
     drawn = graph.Drawn(rows, stages, whys, downstream, address, project.row.full_path, services.clock())
     named = [row for row in rows if row.status in ATTENTION or _is_held_up(whys.get(row.id))]
     asked = await _with_questions(services, [*_first(named), *_opened(rows, groups, opened)])
-    return fragment(
-        "pipelines/_pipeline.html",
+    return await asyncio.to_thread(
+        _rendered,
+        drawn,
+        groups,
         project=project.row,
         head=head,
         address=address,
         tab="graph",
         view=view,
-        picture=graph.picture(drawn, groups, view) if len(groups) <= graph.MAX_NODES else None,
-        nodes=len(groups),
         stages=stages,
         jobs_of_stage=_by_stage(rows, len(stages)),
         whys=whys,
@@ -76,6 +77,12 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
         opened_name=groups[opened].name if 0 <= opened < len(groups) else "",
         absent=absent_jobs(project, head.row),
     )
+
+
+def _rendered(drawn: graph.Drawn, groups: Sequence[Group], *, view: str, **values: Any) -> Fragment:
+    """The template with its picture; in a thread, since a thousand jobs take time."""
+    picture = graph.picture(drawn, groups, view) if len(groups) <= graph.MAX_NODES else None
+    return fragment("pipelines/_pipeline.html", view=view, picture=picture, nodes=len(groups), **values)
 
 
 def _is_held_up(why: Explanation | None) -> bool:
