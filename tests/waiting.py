@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from domain.errors import PerdureError
 
@@ -15,10 +15,15 @@ _SHARE = 0.02
 """Seconds between two looks, and the share of the time that was waited: what comes at once is seen at once, what takes
 long is not asked for all the time."""
 
+_PATIENT: Final = 20.0
+_BUSY: Final = 3
+"""From so many seconds on, a deadline is there to end what hangs, not to say how fast something is: it may be so many
+times longer, since a machine that does other things is that much slower, and who need not wait loses nothing."""
+
 
 def until(condition: Callable[[], T | None], seconds: float) -> T:
     """The first true value of `condition`; an error of ours counts as "not yet". Fails after `seconds`."""
-    begun, pause = time.monotonic(), _FIRST_PAUSE
+    begun, pause, seconds = time.monotonic(), _FIRST_PAUSE, _on_a_busy_machine(seconds)
     deadline = begun + seconds
     last: object = None
     while time.monotonic() < deadline:
@@ -37,7 +42,7 @@ def until(condition: Callable[[], T | None], seconds: float) -> T:
 
 async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within: float = 20.0) -> T:
     """The first true value that `look` gives; TimeoutError naming `what` when `within` seconds are over."""
-    begun, pause = time.monotonic(), _FIRST_PAUSE
+    begun, pause, within = time.monotonic(), _FIRST_PAUSE, _on_a_busy_machine(within)
     deadline = begun + within
     while not (found := await look()):
         if time.monotonic() > deadline:
@@ -45,6 +50,10 @@ async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within:
         await asyncio.sleep(pause)
         pause = _longer(pause, begun)
     return found
+
+
+def _on_a_busy_machine(seconds: float) -> float:
+    return seconds * _BUSY if seconds >= _PATIENT else seconds
 
 
 def _longer(pause: float, begun: float) -> float:

@@ -9,7 +9,7 @@ from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 PROGRAM: Final = Path("/usr/bin/chromium")
 # As long as `tests.waiting.eventually`: a busy machine is no fault. `test_live_states` says what has to come sooner.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 FLAGS: Final = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
@@ -28,7 +28,7 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
         browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         try:
             page = await browser.new_page(viewport={"width": 1_400, "height": 1_000})
-            page.set_default_timeout(30_000)
+            page.set_default_timeout(60_000)
             try:
                 yield page
             except BaseException:
