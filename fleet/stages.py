@@ -12,6 +12,7 @@ from fleet.executors.shell import ShellExecutor
 from fleet.features import RUNNER_NAME, runner_version
 from fleet.job import AFTER_SCRIPT, Job
 from fleet.job_inputs import with_inputs
+from fleet.reachable import until_reachable
 from fleet.stop import GRACEFUL, Cause, Stop
 from fleet.trace import GREEN, RESET, Trace
 from fleet.unsupported import REFUSED
@@ -52,6 +53,8 @@ class StageTimes:
     after_script: float = 300.0
     source_pause: float = 2.0
     """Before sources are fetched again, times the number of failures."""
+    reach_sources: float = 60.0
+    """For which the server of the sources may be out of reach before they are fetched again."""
     reach_steps: float = 60.0
     """For which a step runner may be out of reach."""
 
@@ -146,6 +149,7 @@ class Stages:
                 break
             self._trace.warning(f"git ended with status {status}; trying again")
             await self._sleep(self._times.source_pause * attempt)
+            await until_reachable(self._job.git.repo_url, self._times.reach_sources, self._sleep)
         return status
 
     async def _steps(self) -> Verdict:

@@ -1,6 +1,7 @@
 """Whole jobs in real bash: what the server gets, whatever happens on the way."""
 
 import asyncio
+import socket
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from fleet import reachable
 from fleet.executors.survivors import find_survivors
 from fleet.executors.workspace import Slot
 from fleet.job_run import JobRun
 from fleet.state import JobStore
 from fleet.stop import Cause
 from tests.fleet.conftest import LIMITS
+from tests.fleet.executors.test_sources import git
 from tests.fleet.jobs import archive, payload
 from tests.fleet.server import ProtocolServer, answer
 
@@ -241,6 +245,51 @@ async def test_git_that_fails_is_tried_again_and_then_told(
     await make_run(payload(variables={"GIT_STRATEGY": "fetch"}, git_info=info)).run()
     assert server.finals[1]["failure_reason"] == "runner_system_failure"
     assert log(server).count("trying again") == 2
+
+
+async def test_sources_are_fetched_when_their_server_is_back(
+    server: ProtocolServer, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, look = [], reachable._accepts
+
+    async def noted(host: str, port: int) -> bool:
+        looks.append(await look(host, port))
+        return looks[-1]
+
+    monkeypatch.setattr(reachable, "_accepts", noted)
+    sha = bare_repository(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    refspecs = ["+refs/heads/main:refs/remotes/origin/main"]
+    info = {"repo_url": f"http://127.0.0.1:{port}/repo.git", "ref": "main", "sha": sha, "refspecs": refspecs}
+    limits = replace(LIMITS, stages=replace(LIMITS.stages, source_pause=0.0))
+    running = asyncio.create_task(
+        make_run(payload(["cat file"], variables={"GIT_STRATEGY": "fetch"}, git_info=info), limits).run()
+    )
+    await server.until(lambda: len(looks) == 2 or running.done())
+    application = web.Application()
+    application.router.add_static("/", tmp_path)
+    serving = web.AppRunner(application)
+    await serving.setup()
+    try:
+        await web.TCPSite(serving, "127.0.0.1", port).start()
+        await running
+    finally:
+        await serving.cleanup()
+    assert server.finals[1]["state"] == "success"
+    assert log(server).count("trying again") == 1
+
+
+def bare_repository(folder: Path) -> str:
+    """`repo.git` as any web server serves it; the sha of its main."""
+    (folder / "work").mkdir()
+    (folder / "work" / "file").write_text("one\n")
+    git(folder / "work", "init", "--quiet", "--initial-branch=main")
+    git(folder / "work", "add", "file")
+    git(folder / "work", "commit", "--quiet", "-m", "one")
+    git(folder, "clone", "--quiet", "--bare", "work", "repo.git")
+    git(folder / "repo.git", "update-server-info")
+    return git(folder / "work", "rev-parse", "HEAD")
 
 
 async def test_none_keeps_the_folder(server: ProtocolServer, make_run: MakeRun) -> None:
