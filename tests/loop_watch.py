@@ -28,8 +28,8 @@ import pytest
 
 COMPUTES: Final = 0.25
 SLEEPS: Final = 1.0
-NORMAL: Final = 0.001
-"""Seconds that `pace` is on two cores that are both busy."""
+NORMAL: Final = 0.0005
+"""Seconds that `pace` is on a core that nobody else uses; a core whose other half is busy takes twice as long."""
 MARKER: Final = "blocks_the_loop"
 _EVERY: Final = 0.025
 _WHOLE: Final = 2
