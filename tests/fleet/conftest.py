@@ -18,6 +18,7 @@ from fleet.stages import StageTimes
 from fleet.state import JobStore
 from tests.fleet import runner_process
 from tests.fleet.job_users import needs_namespaces, needs_root, other_user
+from tests.fleet.repository import Repository, make_repository
 from tests.fleet.server import ProtocolServer
 
 SHORT = Backoff(first=0.005, ceiling=0.02, retry_after_limit=0.03)
@@ -36,6 +37,11 @@ async def server() -> AsyncIterator[ProtocolServer]:
     await server.start()
     yield server
     await server.stop()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return make_repository(tmp_path)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from fleet.job_run import JobRun
 from fleet.state import JobStore
 from fleet.stop import Cause
 from tests.fleet.conftest import LIMITS
-from tests.fleet.executors.test_sources import git
 from tests.fleet.jobs import archive, payload
+from tests.fleet.repository import Repository
 from tests.fleet.server import ProtocolServer, answer
 
 MakeRun = Callable[..., JobRun]
@@ -248,7 +248,7 @@ async def test_git_that_fails_is_tried_again_and_then_told(
 
 
 async def test_sources_are_fetched_when_their_server_is_back(
-    server: ProtocolServer, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ProtocolServer, make_run: MakeRun, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks, look = [], reachable._accepts
 
@@ -257,18 +257,22 @@ async def test_sources_are_fetched_when_their_server_is_back(
         return looks[-1]
 
     monkeypatch.setattr(reachable, "_accepts", noted)
-    sha = bare_repository(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     refspecs = ["+refs/heads/main:refs/remotes/origin/main"]
-    info = {"repo_url": f"http://127.0.0.1:{port}/repo.git", "ref": "main", "sha": sha, "refspecs": refspecs}
+    info = {
+        "repo_url": f"http://127.0.0.1:{port}/repo.git",
+        "ref": "main",
+        "sha": repository.second,
+        "refspecs": refspecs,
+    }
     limits = replace(LIMITS, stages=replace(LIMITS.stages, source_pause=0.0))
     running = asyncio.create_task(
         make_run(payload(["cat file"], variables={"GIT_STRATEGY": "fetch"}, git_info=info), limits).run()
     )
     await server.until(lambda: len(looks) == 2 or running.done())
     application = web.Application()
-    application.router.add_static("/", tmp_path)
+    application.router.add_static("/", repository.path.parent)
     serving = web.AppRunner(application)
     await serving.setup()
     try:
@@ -278,18 +282,6 @@ async def test_sources_are_fetched_when_their_server_is_back(
         await serving.cleanup()
     assert server.finals[1]["state"] == "success"
     assert log(server).count("trying again") == 1
-
-
-def bare_repository(folder: Path) -> str:
-    """`repo.git` as any web server serves it; the sha of its main."""
-    (folder / "work").mkdir()
-    (folder / "work" / "file").write_text("one\n")
-    git(folder / "work", "init", "--quiet", "--initial-branch=main")
-    git(folder / "work", "add", "file")
-    git(folder / "work", "commit", "--quiet", "-m", "one")
-    git(folder, "clone", "--quiet", "--bare", "work", "repo.git")
-    git(folder / "repo.git", "update-server-info")
-    return git(folder / "work", "rev-parse", "HEAD")
 
 
 async def test_none_keeps_the_folder(server: ProtocolServer, make_run: MakeRun) -> None:

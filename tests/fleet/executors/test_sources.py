@@ -2,9 +2,7 @@
 
 import base64
 import os
-import subprocess
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,37 +18,7 @@ from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import read_job
 from fleet.trace import Trace
 from tests.fleet.jobs import payload
-
-
-@dataclass
-class Repository:
-    """A bare repository with two commits on main."""
-
-    path: Path
-    first: str
-    second: str
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    work = tmp_path / "work"
-    work.mkdir()
-    git(work, "init", "--quiet", "--initial-branch=main")
-    shas = []
-    for text in ("one", "two"):
-        (work / "file").write_text(text)
-        git(work, "add", "file")
-        git(work, "commit", "--quiet", "-m", text)
-        shas.append(git(work, "rev-parse", "HEAD"))
-    git(tmp_path, "clone", "--quiet", "--bare", "work", "repo.git")
-    git(tmp_path / "repo.git", "update-server-info")
-    return Repository(tmp_path / "repo.git", *shas)
+from tests.fleet.repository import Repository, git
 
 
 async def get(tmp_path: Path, url: str, sha: str, depth: int = 0, **variables: str) -> tuple[int, Workspace, str]:
