@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status check test test-quick test-slow coverage coverage-all bench fuzz clean
+.PHONY: help setup demo up down status check test test-quick test-slow test-nightly coverage coverage-all bench fuzz clean
 
 # Tests start many servers: each starts faster when what it runs is compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,6 +58,11 @@ test-quick: setup ## style, imports, and what needs no installation: the domain 
 	$(BIN)/pytest -q -n logical --dist worksteal -m "not slow" tests/domain tests/cases
 
 test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone and not nightly" --durations=40
+	$(BIN)/pytest -m "alone and not nightly" --durations=10
+
+test-nightly: export PERDURE_NIGHTLY = 1
+test-nightly: setup ## the same with all of it: each door on the other database, all random cases, a runner to compile
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone" --durations=40
 	$(BIN)/pytest -m alone --durations=10
 

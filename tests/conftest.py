@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 import steps.grpc_library  # noqa: F401  # before the library of Temporal imports gRPC in its own way
 from models.session import Database
 from rigs.postgres import DRIVER
+from tests.amounts import mark_nightly_as_slow
 from tests.kept_connections import kept_connections
 from tests.kinds_of_database import KINDS, mark_the_others
 from tests.known_schema import known_schema
@@ -48,11 +49,12 @@ signal.signal(signal.SIGTERM, _interrupt)  # a run that is ended from outside st
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of doors run on one kind of database each, on the other one in the slow suite; what takes long comes first.
+    """Tests of doors run on one kind of database each, at night on the other one; what takes long comes first.
 
     Else the last files have one processor to themselves while others have nothing to do.
     """
     mark_the_others(items)
+    mark_nightly_as_slow(items)
     items.sort(key=lambda item: not item.nodeid.startswith(_TAKE_LONG))
 
 

@@ -1,4 +1,4 @@
-"""Which tests of doors run on which kind of database: the quick suite takes one of the two, the slow suite the other.
+"""Which tests of doors run on which kind of database: the quick suite takes one of the two, the night the other.
 
 What a door does is the same on both; what SQL does is tested on both, in `tests/models` and `tests/activities`.
 """
@@ -22,7 +22,7 @@ def kind_of(name: str) -> str:
 
 
 def mark_the_others(items: Iterable[pytest.Item]) -> None:
-    """Mark as slow what runs on the kind of database that is not its test's own."""
+    """Mark for the night what runs on the kind of database that is not its test's own."""
     for item in items:
         folder, *_ = PurePath(item.nodeid.partition("::")[0]).relative_to("tests").parts
         if folder not in DOORS or item.get_closest_marker("both_databases"):
@@ -30,4 +30,4 @@ def mark_the_others(items: Iterable[pytest.Item]) -> None:
         spec = getattr(item, "callspec", None)
         kind = spec and spec.params.get("database_url")
         if kind and kind != kind_of(item.nodeid):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.nightly)

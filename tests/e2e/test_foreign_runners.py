@@ -99,7 +99,11 @@ async def stand(folder: Path, extra: str) -> AsyncIterator[Stand]:
         yield Stand(server, project, marks, recording)
 
 
-@pytest.mark.parametrize("runner", [PythonRunner(), RustRunner(), OwnRunner()], ids=lambda runner: runner.name)
+@pytest.mark.parametrize(
+    "runner",
+    [PythonRunner(), OwnRunner(), pytest.param(RustRunner(), marks=pytest.mark.nightly)],  # it takes minutes to compile
+    ids=lambda runner: runner.name,
+)
 async def test_a_runner_finishes_a_pipeline_of_twenty_jobs(runner: ForeignRunner, tmp_path: Path) -> None:
     (tmp_path / "runner").mkdir()
     async with stand(tmp_path, runner.extra) as place:

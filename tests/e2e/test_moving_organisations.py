@@ -24,6 +24,7 @@ from domain.pods.directory import BLOCK_BITS
 from domain.pods.moving import Move
 from pods.embedded_pods import all_settings
 from settings import Settings
+from tests.amounts import amount
 from tests.e2e.organisation import JOBS, Organisation, Person, all_of, found_organisation
 from tests.faults.stack import PATIENT, Stack, running
 from tests.foreign import organisation as foreign
@@ -35,8 +36,8 @@ pytestmark = pytest.mark.slow
 Document = dict[str, Any]
 
 SOURCE, TARGET = 1, 2
-PIPELINES: Final = 20
-FOREIGN: Final = 6
+PIPELINES: Final = amount(8, 20)
+FOREIGN: Final = amount(3, 6)
 """Pipelines that have jobs for them."""
 
 
@@ -91,7 +92,7 @@ async def nobody(stack: Stack) -> AsyncIterator[httpx.AsyncClient]:
 async def test_an_organisation_moves_under_load_whatever_dies(
     people: list[Person], nobody: httpx.AsyncClient, stack: Stack, tmp_path: Path
 ) -> None:
-    """20 pipelines run; the command is killed at each of its steps, called off once, and run to its end."""
+    """20 pipelines (a push: 8) run; the command is killed at each of its steps, called off once, and run to its end."""
     before, after = people[SOURCE], people[TARGET]
     acme = await found_organisation(before, nobody, "acme", tmp_path / "acme")
     first = await acme.project.push()

@@ -25,6 +25,7 @@ from pods.directory_client import DirectoryClient
 from pods.directory_tokens import tokens_in
 from pods.embedded_pods import all_settings
 from settings import Settings
+from tests.amounts import amount
 from tests.e2e.player import Player
 from tests.faults.stack import PATIENT, Stack, running
 from tests.forms import visit_first
@@ -35,7 +36,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow
 
 PODS: Final = ("default", "pod-1", "pod-2")
-PLAYED, BUILT_IN = 188, 12
+PLAYED, BUILT_IN = amount((72, 4), (188, 12))
 """Jobs of each pod: of HTTP runners, of the one that `perdure up` brings. The latter starts a shell for each."""
 PLAYERS: Final = 10
 """HTTP runners of each pod."""
@@ -101,7 +102,7 @@ async def _count(statuses: Counter[int], response: httpx.Response) -> None:
 
 
 async def test_every_row_object_and_history_is_in_its_own_pod(pods: list[Pod], stack: Stack) -> None:
-    """600 jobs by 30 HTTP runners and the built-in one, all through the router: 200 of them in each pod."""
+    """600 jobs (a push: 228) by 30 HTTP runners and the built-in one, all through the router: a third in each pod."""
     assert [pod.settings.pod for pod in pods] == list(PODS)
     pipelines = await asyncio.gather(*(pod.project.push() for pod in pods))
     handed_out: dict[str, list[int]] = {pod.settings.pod: [] for pod in pods}
@@ -194,7 +195,7 @@ async def test_the_web_ui_of_temporal_lists_the_namespaces(stack: Stack) -> None
     assert found - {"temporal-system"} == set(PODS)
 
 
-@pytest.mark.parametrize("name", PODS)
+@pytest.mark.parametrize("name", [PODS[1], *(pytest.param(PODS[n], marks=pytest.mark.nightly) for n in (0, 2))])
 def test_the_demo_succeeds_in_each_pod(name: str, stack: Stack) -> None:
     """While all of them run; it leaves them running, since it has not started them."""
     document = json.loads(stack.command("--pod", name, "demo", "--exit", "--json"))
@@ -245,13 +246,9 @@ async def test_a_pod_that_dies_is_missed_by_nobody_else_and_the_directory_by_nob
     while time.monotonic() < deadline:
         stack.kill("api-pod-1", "directory")
         await asyncio.sleep(0.2)  # not a wait: it is how often they die
-    back = time.monotonic()
     await eventually(partial(_serves, lost), "the pod is back", 60)
     seen = len(handed_out[lost.settings.pod])
-    returned = time.monotonic()
-    await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 10)
-    assert time.monotonic() - returned < 10
-    assert returned - back < 60
+    await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 20)
     for pod, pipeline in zip(pods, pipelines, strict=True):
         await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
     done.set()

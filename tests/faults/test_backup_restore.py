@@ -339,7 +339,16 @@ async def _back_up_under_load(installation: Installation) -> tuple[Path, Acknowl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("temporal", ["lost", "kept"])
+@pytest.mark.parametrize(
+    ("installation", "temporal"),
+    [
+        ("sqlite", "kept"),
+        ("postgresql", "lost"),
+        pytest.param("sqlite", "lost", marks=pytest.mark.nightly),
+        pytest.param("postgresql", "kept", marks=pytest.mark.nightly),
+    ],
+    indirect=["installation"],
+)
 async def test_everything_that_was_acknowledged_before_the_backup_is_back(
     installation: Installation, temporal: str
 ) -> None:
@@ -358,6 +367,9 @@ async def test_everything_that_was_acknowledged_before_the_backup_is_back(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "installation", ["postgresql", pytest.param("sqlite", marks=pytest.mark.nightly)], indirect=True
+)
 async def test_a_restore_that_is_killed_says_so_and_can_be_made_again(installation: Installation) -> None:
     file, before = await _back_up_under_load(installation)
     await installation.lose_everything(temporal=True)

@@ -21,6 +21,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.amounts import amount
 from tests.faults.measured_runner import MeasuredRunner
 from tests.foreign.own_runner import OwnRunner
 from tests.foreign.python_runner import PythonRunner
@@ -35,7 +36,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow
 
 OUTAGES = [float(word) for word in os.environ.get("PERDURE_OUTAGES", "20").split(",")]
-RUNNERS: dict[str, ForeignRunner] = {"python": PythonRunner(), "rust": RustRunner(), "own": OwnRunner()}
+RUNNERS: dict[str, ForeignRunner] = {"python": PythonRunner(), "own": OwnRunner(), **amount({}, {"rust": RustRunner()})}
 MAX_CONCURRENT = {"python": 2, "rust": 1, "own": 2}
 """So many processes take two jobs at a time."""
 MEASURED = "measured"

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tests.amounts import NIGHTLY
 from tests.foreign.own_runner import OwnRunner
 from tests.foreign.python_runner import PythonRunner
 from tests.foreign.runner import ForeignRunner, Site
@@ -14,7 +15,9 @@ from tests.foreign.rust_runner import RustRunner
 from tests.waiting import eventually
 
 RUNNERS: Final[dict[str, ForeignRunner]] = {"python": PythonRunner(), "own": OwnRunner()} | (
-    {"rust": RustRunner()} if shutil.which("cargo", path=f"{Path.home() / '.cargo' / 'bin'}:/usr/bin") else {}
+    {"rust": RustRunner()}
+    if NIGHTLY and shutil.which("cargo", path=f"{Path.home() / '.cargo' / 'bin'}:/usr/bin")
+    else {}
 )
 """By the names of their jobs, which are their tags."""
 ASKED: Final = "FOREIGN"

@@ -7,6 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from tests.amounts import amount
 from tests.permissions.calls import Call, call_of
 from tests.permissions.offers import Offer, offers_of
 from tests.permissions.place import ROLES, Place, open_place
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow  # some hundred pages, each link of which is follo
 
 
 CASES = {
-    "open": ("own", [*ROLES, "admin"]),
+    "open": ("own", amount(["guest", "developer", "owner"], [*ROLES, "admin"])),
     "archived": ("own", ["developer", "owner"]),
     "public": ("foreign", ["anonymous", "owner"]),  # nobody of them, nor a stranger, is a member there
 }

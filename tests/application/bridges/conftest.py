@@ -21,7 +21,7 @@ async def here(tmp_path: Path, database_url: str) -> AsyncIterator[Installation]
         yield opened
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])  # two databases for each test
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])  # two databases for each test
 async def two(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[TwoPods]:
     """Two pods with databases of this kind."""
     async with AsyncExitStack() as exits:

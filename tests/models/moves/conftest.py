@@ -28,7 +28,7 @@ class PodDatabase:
 
 
 PAIRS = [
-    pytest.param((one, other), id=f"{one}-to-{other}", marks=[pytest.mark.slow] if one == other else [])
+    pytest.param((one, other), id=f"{one}-to-{other}", marks=[pytest.mark.nightly] if one == other else [])
     for one in KINDS
     for other in KINDS
 ]
