@@ -5,8 +5,8 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -105,15 +105,9 @@ async def test_every_row_object_and_history_is_in_its_own_pod(pods: list[Pod], s
     """600 jobs (a push: 228) by 30 HTTP runners and the built-in one, all through the router: a third in each pod."""
     assert [pod.settings.pod for pod in pods] == list(PODS)
     pipelines = await asyncio.gather(*(pod.project.push() for pod in pods))
-    handed_out: dict[str, list[int]] = {pod.settings.pod: [] for pod in pods}
-    done = asyncio.Event()
-    playing = [
-        asyncio.create_task(_play(player, handed_out[pod.settings.pod], done)) for pod in pods for player in pod.players
-    ]
-    for pod, pipeline in zip(pods, pipelines, strict=True):
-        await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
-    done.set()
-    await asyncio.gather(*playing)
+    async with _played(pods, _play) as handed_out:
+        for pod, pipeline in zip(pods, pipelines, strict=True):
+            await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
 
     for pod, pipeline in zip(pods, pipelines, strict=True):
         jobs = handed_out[pod.settings.pod]
@@ -123,6 +117,26 @@ async def test_every_row_object_and_history_is_in_its_own_pod(pods: list[Pod], s
         _check_objects(pod)
         await _check_histories(pod, pipeline["id"])
     assert json.loads(stack.command("status", "--json"))["running"]
+
+
+@asynccontextmanager
+async def _played(
+    pods: Sequence[Pod], play: Callable[[Player, list[int], asyncio.Event], Coroutine[Any, Any, None]]
+) -> AsyncIterator[dict[str, list[int]]]:
+    """Runners play while the block runs, and end what they have then; the jobs that those of each pod were given."""
+    handed_out: dict[str, list[int]] = {pod.settings.pod: [] for pod in pods}
+    done = asyncio.Event()
+    playing = [
+        asyncio.create_task(play(player, handed_out[pod.settings.pod], done)) for pod in pods for player in pod.players
+    ]
+    try:
+        yield handed_out
+        done.set()
+        await asyncio.gather(*playing)
+    finally:
+        for task in playing:
+            task.cancel()
+        await asyncio.wait(playing)
 
 
 async def _play(player: Player, taken: list[int], done: asyncio.Event) -> None:
@@ -234,33 +248,26 @@ async def test_a_pod_that_dies_is_missed_by_nobody_else_and_the_directory_by_nob
     """
     lost, *others = pods[1], pods[0], pods[2]
     pipelines = await asyncio.gather(*(pod.project.push() for pod in pods))
-    handed_out: dict[str, list[int]] = {pod.settings.pod: [] for pod in pods}
-    done = asyncio.Event()
-    playing = [
-        asyncio.create_task(_play_on(player, handed_out[pod.settings.pod], done))
-        for pod in pods
-        for player in pod.players
-    ]
-    claiming = asyncio.create_task(_claim_names(others[0]))
-    deadline = time.monotonic() + OUTAGE
-    while time.monotonic() < deadline:
-        stack.kill("api-pod-1", "directory")
-        await asyncio.sleep(0.2)  # not a wait: it is how often they die
-    await eventually(partial(_serves, lost), "the pod is back", 60)
-    seen = len(handed_out[lost.settings.pod])
-    await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 20)
-    for pod, pipeline in zip(pods, pipelines, strict=True):
-        await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
-    done.set()
-    await asyncio.gather(*playing)
+    async with _played(pods, _play_on) as handed_out, asyncio.TaskGroup() as group:
+        claiming = group.create_task(_claim_names(others[0]))
+        deadline = time.monotonic() + OUTAGE
+        while time.monotonic() < deadline:
+            stack.kill("api-pod-1", "directory")
+            await asyncio.sleep(0.2)  # not a wait: it is how often they die
+        await eventually(partial(_serves, lost), "the pod is back", 60)
+        seen = len(handed_out[lost.settings.pod])
+        await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 20)
+        for pod, pipeline in zip(pods, pipelines, strict=True):
+            await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
     for pod in pods:
         jobs = handed_out[pod.settings.pod]
         assert len(jobs) == len(set(jobs)), "no job is handed out twice"
         bad = {status for status in pod.statuses if status >= 400}
         assert bad <= ({503} if pod is lost else set()), (pod.settings.pod, pod.statuses)
     assert pods[1].statuses[503], "it was away"
-    made = await claiming
-    await eventually(partial(_settled, pods, stack, made), "the directory has what the pods have, and no more", 60)
+    await eventually(
+        partial(_settled, pods, stack, claiming.result()), "the directory has what the pods have, and no more", 60
+    )
 
 
 async def _play_on(player: Player, taken: list[int], done: asyncio.Event) -> None:
