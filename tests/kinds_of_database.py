@@ -14,6 +14,10 @@ DOORS = frozenset({"api", "application", "cli", "oidc", "security"})
 """Folders of `tests/` whose tests take turns, unless they are marked with `both_databases`."""
 
 
+TURNS = ("database_url", "world")
+"""Fixtures whose parameter is a kind of database; `world` is the one of moves between pods."""
+
+
 def kind_of(name: str) -> str:
     """The kind of database on which the quick suite runs a test; `name` is its node id, whatever kind that names."""
     for kind in KINDS:
@@ -28,6 +32,6 @@ def mark_the_others(items: Iterable[pytest.Item]) -> None:
         if folder not in DOORS or item.get_closest_marker("both_databases"):
             continue
         spec = getattr(item, "callspec", None)
-        kind = spec and spec.params.get("database_url")
+        kind = spec and next((spec.params[name] for name in TURNS if spec.params.get(name) in KINDS), None)
         if kind and kind != kind_of(item.nodeid):
             item.add_marker(pytest.mark.nightly)

@@ -1,66 +1,27 @@
-"""Pages for everyone: narrow windows, no pointer, no motion, the reader's clock; and pictures of them for the README.
+"""Pages without a pointer; and pictures of them for the README.
 
-Marked slow: every kind of page is opened in several windows.
+Marked slow: pages are opened in several windows.
 """
 
 import os
-import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from playwright.async_api import Browser
 
-from tests.browser.links import Found
 from tests.browser.probes import probe
 from tests.browser.scenery.world import World
-from tests.browser.visits import PHONE, SMALL, WIDE, Theme, Visitor, visitor
+from tests.browser.visits import PHONE, WIDE, Theme, Visitor, visitor
 
 pytestmark = pytest.mark.slow
 
 PICTURES: Final = "PERDURE_SCREENSHOTS"
 """The folder for pictures; without it none are kept."""
 _MAX_STOPS: Final = 120
-_TIMES: Final = probe("times")
-_LOCAL: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)? ?\+05:45")
-_MOVES: Final = probe("moving")
 _NUMBERED: Final = probe("stops")
 _FOCUSED: Final = probe("focused")
 _LOST: Final = probe("lost")
-
-
-async def wanted(world: World, pages: Found) -> list[str]:
-    """One page of each kind, and those that look different."""
-    return sorted({*pages.pages.values(), *await world.striking()})
-
-
-async def test_no_page_is_wider_than_a_narrow_window(world: World, chromium: Browser, pages: Found) -> None:
-    faults = []
-    async with visitor(chromium, world.live, world.live.root, size=SMALL) as tab:
-        for path in await wanted(world, pages):
-            await tab.visit(path)
-            faults += [f"{path}: {text}" for text in await tab.overflow()]
-    assert not faults, "\n".join(faults)
-
-
-async def test_times_are_the_readers_and_nothing_moves_for_whom_it_should_not(
-    world: World, chromium: Browser, pages: Found
-) -> None:
-    faults, seen = [], 0
-    async with visitor(chromium, world.live, world.live.root, reduced_motion="reduce") as tab:
-        for path in await wanted(world, pages):
-            await tab.visit(path)
-            times = await tab.page.evaluate(_TIMES)
-            seen += len(times)
-            faults += [f"{path}: {time}" for time in times if not _is_local(time)][:2]
-            faults += [f"{path}: moves: {text}" for text in await tab.page.evaluate(_MOVES)]
-    assert seen > 40
-    assert not faults, "\n".join(faults)
-
-
-def _is_local(time: dict[str, Any]) -> bool:
-    """Whether the title is the moment in the reader's zone, and the text does not tell another zone's."""
-    return bool(_LOCAL.search(time["title"])) and "UTC" not in time["text"]
 
 
 async def test_a_keyboard_reaches_everything_and_shows_where_it_is(world: World, chromium: Browser) -> None:

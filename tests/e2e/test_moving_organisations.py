@@ -39,6 +39,8 @@ SOURCE, TARGET = 1, 2
 PIPELINES: Final = amount(8, 20)
 FOREIGN: Final = amount(3, 6)
 """Pipelines that have jobs for them."""
+KILLED_AT: Final = amount((Move.HELD, Move.ARRIVED), tuple(Move)[: tuple(Move).index(Move.ARRIVED) + 1])
+"""States in which the command dies, after one death that is followed by calling it off."""
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +135,7 @@ async def _move_with_running_pipelines(
     count = len(acme.taken)
     await eventually(partial(_more_than, acme.taken, count), "its jobs go on where they were", 60)
 
-    for state in (Move.COPYING, Move.DRAINING, Move.HELD, Move.PACKED, Move.ARRIVED):
+    for state in KILLED_AT:
         code, said, states = await moving(stack, "acme", kill_at=state)
         assert (code, states[-1:]) == (-signal.SIGKILL, [state]), said
     refused, said, _ = await moving(stack, "acme", "--call-off")

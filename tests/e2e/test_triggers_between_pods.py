@@ -213,6 +213,7 @@ async def test_no_client_comes_to_the_doors_between_pods(pods: tuple[Pod, Pod]) 
         assert (direct.status_code, direct.json()) == (httpx.codes.UNAUTHORIZED, {"message": "401 Unauthorized"})
 
 
+@pytest.mark.nightly  # a push has a death at each single step (tests/application/bridges)
 async def test_either_pod_is_killed_again_and_again_and_each_bridge_has_one_pipeline(
     pods: tuple[Pod, Pod], stack: Stack
 ) -> None:

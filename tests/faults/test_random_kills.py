@@ -40,6 +40,7 @@ async def pod(tmp_path: Path) -> AsyncIterator[PlayedPod]:
         yield running
 
 
+@pytest.mark.nightly  # a push has a death at each single point (test_kill_points.py)
 async def test_it_ends_as_if_nothing_had_happened(pod: PlayedPod) -> None:
     async with pod.playing() as players:
         undisturbed = await pod.push()

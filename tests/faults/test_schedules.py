@@ -222,6 +222,7 @@ async def test_a_schedule_can_be_made_while_temporal_is_away(pod: PlayedPod) -> 
     await eventually(lambda: described(client, schedule_id), "Temporal has the schedule", WITHIN)
 
 
+@pytest.mark.nightly  # takes three minutes by the clock; a push has an outage whose ticks SQL makes up
 async def test_three_ticks_come_while_the_server_is_away(pod: PlayedPod) -> None:
     fields = {name: {"cron": "* * * * *", **policy} for name, policy in POLICIES.items()}
     made = {name: await make_schedule(pod.server, pod.project.id, **each) for name, each in fields.items()}

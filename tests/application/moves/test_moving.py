@@ -351,10 +351,10 @@ async def test_what_was_left_is_forgotten_after_the_grace_time(world: World) -> 
 async def test_a_move_that_is_killed_anywhere_goes_on(world: World) -> None:
     """Forth and back between the two pods, one death each: whoever runs the command again ends it.
 
-    A push tries deaths before a write is done on SQLite, and after it on PostgreSQL.
+    A push leaves out deaths after a write: the next one is before the next write.
     """
     pods, at = world.two.pods, 0
-    moments = amount((not pods[0].services.database.is_sqlite,), (False, True))
+    moments = amount((False,), (False, True))
     rows, beside = await world.rows(pods[0]), await world.beside(pods[0])
     deaths = [Death(at, done) for at in range(1, EVERYWHERE) for done in moments]
     for number, death in enumerate(deaths):
