@@ -1,4 +1,4 @@
-"""One stack, one world to look at, and one Chromium for all tests of pages."""
+"""One stack, one world to look at and one Chromium for all tests of pages; nothing of it runs on beside others."""
 
 import os
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from tests.browser.scenery.world import World, make_world
 from tests.browser.visits import session_of
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LiveStack]:
     """The embedded stack."""
     folder = tmp_path_factory.mktemp("stack")
@@ -22,13 +22,13 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LiveS
         yield live
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def world(stack: LiveStack) -> World:
     """What there is to look at."""
     return await make_world(stack)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def chromium() -> AsyncIterator[Browser]:
     """The browser; every test opens contexts of its own in it."""
     if not PROGRAM.exists() and os.environ.get("CI") != "true":
@@ -41,7 +41,7 @@ async def chromium() -> AsyncIterator[Browser]:
             await browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def pages(world: World, chromium: Browser) -> Found:
     """What an administrator finds who follows every link."""
     cookies = await session_of(chromium, world.live, world.live.root)

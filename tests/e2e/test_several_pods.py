@@ -239,6 +239,7 @@ OUTAGE: Final = 8.0
 NAMES: Final = 20
 
 
+@pytest.mark.nightly  # a push has deaths of the directory (tests/pods) and of a server (tests/faults)
 async def test_a_pod_that_dies_is_missed_by_nobody_else_and_the_directory_by_nobody(
     pods: list[Pod], stack: Stack
 ) -> None:

@@ -65,7 +65,9 @@ def runner(server: Server, token: str, folder: Path, builds: Path) -> Program:
     return Program(command, folder / "runner.log")
 
 
-@pytest.mark.parametrize("made", [registered, created], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", [created, pytest.param(registered, marks=pytest.mark.nightly)], ids=lambda made: made.__name__
+)
 async def test_parallel_jobs_of_one_project_share_no_folder(
     made: Callable[[Server, int], Awaitable[str]], tmp_path: Path
 ) -> None:

@@ -342,9 +342,9 @@ async def _back_up_under_load(installation: Installation) -> tuple[Path, Acknowl
 @pytest.mark.parametrize(
     ("installation", "temporal"),
     [
-        ("sqlite", "kept"),
-        ("postgresql", "lost"),
-        pytest.param("sqlite", "lost", marks=pytest.mark.nightly),
+        ("sqlite", "lost"),
+        pytest.param("sqlite", "kept", marks=pytest.mark.nightly),
+        pytest.param("postgresql", "lost", marks=pytest.mark.nightly),
         pytest.param("postgresql", "kept", marks=pytest.mark.nightly),
     ],
     indirect=["installation"],

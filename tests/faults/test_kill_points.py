@@ -72,7 +72,7 @@ async def test_killed(sqlite_pod: KilledPod, point: KillPoint, tmp_path: Path) -
     await _killed(sqlite_pod, point, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "point", [point for point in POINTS if point.name in ON_POSTGRESQL], ids=lambda point: point.name
 )

@@ -203,7 +203,10 @@ async def stand(tmp_path: Path) -> AsyncIterator[Stand]:
         yield made
 
 
-@pytest.mark.parametrize("dead", [False, True], ids=["front alive", "front dead"])
+@pytest.mark.parametrize(
+    "dead",
+    [pytest.param(False, marks=pytest.mark.nightly, id="front alive"), pytest.param(True, id="front dead")],
+)
 @pytest.mark.parametrize("seconds", OUTAGES)
 async def test_no_result_and_no_artifact_is_lost(stand: Stand, seconds: float, dead: bool) -> None:
     measured = Measured(stand)

@@ -45,14 +45,14 @@ async def test_300_random_pipelines_go_by_the_domain_as_they_go_in_gitlab(seeds:
     ("database", "seeds"),
     [
         ("sqlite", range(25)),
-        ("postgresql", range(100, 125)),
+        ("postgresql", range(100, 110)),
         pytest.param("sqlite", range(25, 100), marks=pytest.mark.nightly),
-        pytest.param("postgresql", range(125, 200), marks=pytest.mark.nightly),
+        pytest.param("postgresql", range(110, 200), marks=pytest.mark.nightly),
     ],
     ids=str,
 )
 async def test_200_random_pipelines_go_by_workflows_and_sql_as_they_go_in_gitlab(database: str, seeds: range) -> None:
-    """Takes minutes: a real workflow for each pipeline, and rest after each of ten moments. A push takes 50 of them."""
+    """Takes minutes: a real workflow for each pipeline, and rest after each of ten moments. A push takes 35 of them."""
     report = await run("workflows", map(str, seeds), postgresql=database == "postgresql")
     _expect_agreement(report, len(seeds))
 
