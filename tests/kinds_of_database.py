@@ -14,7 +14,9 @@ DOORS = frozenset({"api", "application", "cli", "oidc", "security"})
 """Folders of `tests/` whose tests take turns, unless they are marked with `both_databases`."""
 
 
-TURNS = ("database_url", "world")
+SLOW_DOORS = frozenset({"pods"})
+"""Folders of which only the slow tests take turns."""
+TURNS = ("database_url", "world", "directory_url")
 """Fixtures whose parameter is a kind of database; `world` is the one of moves between pods."""
 
 
@@ -29,7 +31,8 @@ def mark_the_others(items: Iterable[pytest.Item]) -> None:
     """Mark for the night what runs on the kind of database that is not its test's own."""
     for item in items:
         folder, *_ = PurePath(item.nodeid.partition("::")[0]).relative_to("tests").parts
-        if folder not in DOORS or item.get_closest_marker("both_databases"):
+        takes_turns = folder in DOORS or (folder in SLOW_DOORS and item.get_closest_marker("slow"))
+        if not takes_turns or item.get_closest_marker("both_databases"):
             continue
         spec = getattr(item, "callspec", None)
         kind = spec and next((spec.params[name] for name in TURNS if spec.params.get(name) in KINDS), None)

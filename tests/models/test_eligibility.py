@@ -195,7 +195,7 @@ class Ground:
         ]
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.nightly)])
 async def test_sql_and_model_agree_on_every_fleet(world: World, count: int) -> None:
     ground = Ground(world)
     await ground.prepare()

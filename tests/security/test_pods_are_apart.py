@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from domain.pods.routing import Head, NeedsBody, ToPod, decide, decide_by_body
+from tests.amounts import amount
 from tests.security.several_pods import Key, Pods, Resource, three_pods
 
 OWN = {
@@ -19,7 +20,7 @@ OWN = {
     "runner": ("POST", "/api/v4/runners/verify"),
 }
 """Calls of whoever calls, by the kind of key."""
-PAIRS = 5_000
+PAIRS = amount(1_500, 5_000)
 SEED = 17
 
 
@@ -72,7 +73,7 @@ def is_within(key: Key, resource: Resource, distance: int) -> bool:
 async def test_nothing_leaks_between_pods_and_the_header_leads_to_the_one_that_answers(
     tmp_path: Path, migrated_file: Path
 ) -> None:
-    """5,000 pairs, each asked in all three pods: 40 s, as the requirement has it."""
+    """5,000 pairs (a push: 1,500), each asked in all three pods, as the requirement has it."""
     leaks, astray, opened = [], [], Counter[str]()
     async with three_pods(tmp_path, migrated_file) as cluster:
         directory = cluster.directory
@@ -97,4 +98,4 @@ async def test_nothing_leaks_between_pods_and_the_header_leads_to_the_one_that_a
             assert decide(Head(method, path, key.headers), directory) == ToPod(key.pod, next(iter(key.headers)))
     assert (leaks[:5], astray[:5]) == ([], [])
     assert set(opened) == {key.kind for key in cluster.keys} - {"runner"}, "a runner opens nothing but jobs"
-    assert min(opened.values()) >= 5, opened
+    assert min(opened.values()) >= amount(2, 5), opened

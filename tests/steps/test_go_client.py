@@ -13,7 +13,7 @@ from tests.steps.service.serving import Served, served
 from tests.steps.service.writes import content
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.slow  # a minute of Go's compiler, for the one judge that shares nothing with the service
+pytestmark = pytest.mark.nightly  # a minute of Go's compiler, for the one judge that shares nothing with the service
 
 WRITES = Path(__file__).parent / "service/writes.py"
 HALF = 8 * 1024 * 1024

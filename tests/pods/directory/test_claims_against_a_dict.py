@@ -228,8 +228,8 @@ class Machine(RuleBasedStateMachine):
     ("kind", "examples"),
     [
         ("sqlite", 8),
-        pytest.param("sqlite", 30, marks=pytest.mark.slow),
-        pytest.param("postgresql", 30, marks=pytest.mark.slow),
+        pytest.param("sqlite", 30, marks=pytest.mark.nightly),
+        pytest.param("postgresql", 30, marks=pytest.mark.nightly),
     ],
 )
 def test_the_directory_is_the_dict(kind: str, examples: int, request: pytest.FixtureRequest) -> None:

@@ -28,6 +28,7 @@ MARK = struct.Struct("<Q")
 PIECE = 64 * 1024
 
 
+@pytest.mark.nightly  # a push has one of two
 async def test_a_log_of_four_gigabytes(tmp_path: Path) -> None:
     """It has holes in it, and marks at its edges; a service finds it as another one would have left it.
 

@@ -104,8 +104,8 @@ async def test_two_hundred_proxies_are_killed_in_the_middle(service: Served) -> 
     assert told[-1] == messages.StepResult.success
 
 
+# `grpc.min_reconnect_backoff_ms` is not among them: gRPC gives up what takes longer to connect, as a process may.
 _QUICK = (
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 200),
 )
