@@ -15,6 +15,8 @@ STAMP := .venv/.synced
 CORES := $(shell nproc 2>/dev/null || echo 2)
 # A test often waits for a process, a timer or the disk: three workers keep two processors busy.
 WORKERS := $(shell echo $$(( (3 * $(CORES) + 1) / 2 )))
+# Where tests are that are marked alone: a minute of collecting the others is saved.
+ALONE := tests/browser tests/security
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
@@ -59,12 +61,12 @@ test-quick: setup ## style, imports, and what needs no installation: the domain 
 
 test-slow: setup ## fault runs, whole systems, foreign runners, the production stack
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone and not nightly" --durations=40
-	$(BIN)/pytest -m "alone and not nightly" --durations=10
+	$(BIN)/pytest -m "alone and not nightly" --durations=10 $(ALONE)
 
 test-nightly: export PERDURE_NIGHTLY = 1
 test-nightly: setup ## the same with all of it: each door on the other database, all random cases, a runner to compile
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone" --durations=40
-	$(BIN)/pytest -m alone --durations=10
+	$(BIN)/pytest -m alone --durations=10 $(ALONE)
 
 coverage: setup ## how much of the domain its own tests and the cases reach, by branch; fails below 98 %
 	$(BIN)/pytest -q -n logical -m "not slow" --cov=domain --cov-fail-under=98 tests/domain tests/cases

@@ -55,6 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     mark_the_others(items)
     mark_nightly_as_slow(items)
+    for item in items:
+        if item.get_closest_marker("alone") and not item.nodeid.startswith(_ALONE):
+            raise pytest.UsageError(f"{item.nodeid} is marked alone: make test-slow looks for those in {_ALONE} only")
     items.sort(key=lambda item: not item.nodeid.startswith(_TAKE_LONG))
 
 
@@ -94,6 +97,8 @@ def pytest_sessionfinish() -> Generator[None, None, None]:
         gc.enable()
 
 
+_ALONE = ("tests/browser/", "tests/security/")
+"""Where `make test-slow` looks for tests that are marked `alone`."""
 _SHARED = "shared"
 _GARBAGE_EVERY = 20_000
 """New objects after which garbage is collected; the usual 700 come all the time where each test has an application."""
