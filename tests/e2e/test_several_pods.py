@@ -255,9 +255,13 @@ async def test_a_pod_that_dies_is_missed_by_nobody_else_and_the_directory_by_nob
         while time.monotonic() < deadline:
             stack.kill("api-pod-1", "directory")
             await asyncio.sleep(0.2)  # not a wait: it is how often they die
+        back = time.monotonic()
         await eventually(partial(_serves, lost), "the pod is back", 60)
         seen = len(handed_out[lost.settings.pod])
-        await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 20)
+        returned = time.monotonic()
+        await eventually(partial(_more, handed_out[lost.settings.pod], seen), "a job is taken", 10)
+        assert time.monotonic() - returned < 10
+        assert returned - back < 60
         for pod, pipeline in zip(pods, pipelines, strict=True):
             await eventually(partial(_ended, pod, pipeline), f"{pod.settings.pod} is done", 480)
     for pod in pods:

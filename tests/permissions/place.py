@@ -136,10 +136,10 @@ class Place:
     def keep(self) -> None:
         """The state to which everything is put back; every token was used a moment ago, which is noted no more."""
         home = self.site.services.settings.home
-        with closing(sqlite3.connect(home / "perdure.db")) as live, live:
-            live.execute("UPDATE access_token SET last_used_at = datetime('now', '+1 day')")
-            live.execute("UPDATE account SET last_activity_on = date('now', '+1 day')")
         with closing(sqlite3.connect(home / "perdure.db")) as live, closing(sqlite3.connect(home / "kept.db")) as kept:
+            with live:
+                live.execute("UPDATE access_token SET last_used_at = datetime('now', '+1 day')")
+                live.execute("UPDATE account SET last_activity_on = date('now', '+1 day')")
             live.backup(kept)
         root = self.site.services.settings.repository_root
         shutil.copytree(root, home / "kept-repositories", dirs_exist_ok=True)
