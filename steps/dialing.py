@@ -93,16 +93,19 @@ def by_command(command: Sequence[str]) -> Open:
 @asynccontextmanager
 async def dialed(open_stream: Open) -> AsyncIterator[str]:
     """An address for gRPC, good until the block ends: each connection to it opens a stream."""
-    open_ones: set[asyncio.Task[None]] = set()
+    connections: set[_Connection] = set()
+    is_over = False
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        open_ones.add(task)
+        if is_over:  # it was accepted last, and comes here only now
+            writer.close()
+            return
+        connection = _Connection()
+        connections.add(connection)
         try:
-            await _carry(reader, writer, open_stream)
+            await connection.carry(reader, writer, open_stream)
         finally:
-            open_ones.discard(task)
+            connections.discard(connection)
 
     with tempfile.TemporaryDirectory(prefix="perdure-dial-") as folder:
         path = Path(folder) / "s"
@@ -110,26 +113,41 @@ async def dialed(open_stream: Open) -> AsyncIterator[str]:
             try:
                 yield f"unix:{path}"
             finally:
-                for task in open_ones:
-                    task.cancel()
-                await asyncio.gather(*open_ones, return_exceptions=True)
+                is_over = True
+                await asyncio.gather(*[each.end() for each in connections])
 
 
-async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, open_stream: Open) -> None:
-    """Bytes of one connection, both ways, until the other side has no more."""
-    try:
-        stream = await open_stream()
-        sending = asyncio.create_task(_send(reader, stream))
+class _Connection:
+    """One connection of gRPC, and the stream that was opened for it."""
+
+    def __init__(self) -> None:
+        """Of the task that carries it."""
+        self._task = asyncio.current_task()
+        self._is_closing = False
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, open_stream: Open) -> None:
+        """Bytes both ways, until the other side has no more; the stream is closed then, whenever `end` is called."""
         try:
-            await _receive(stream, writer)
+            stream = await open_stream()
+            sending = asyncio.create_task(_send(reader, stream))
+            try:
+                await _receive(stream, writer)
+            finally:
+                self._is_closing = True
+                sending.cancel()
+                await asyncio.gather(sending, return_exceptions=True)
+                await stream.close()
+        except OSError as error:
+            log.warning("a step runner cannot be reached", error=str(error))
         finally:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
-            await stream.close()
-    except OSError as error:
-        log.warning("a step runner cannot be reached", error=str(error))
-    finally:
-        writer.close()
+            writer.close()
+
+    async def end(self) -> None:
+        """Carry nothing more. Returns when the stream is closed."""
+        assert self._task is not None
+        if not self._is_closing:
+            self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
 
 
 async def _receive(stream: ByteStream, writer: asyncio.StreamWriter) -> None:

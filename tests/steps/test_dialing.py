@@ -63,3 +63,44 @@ async def test_a_connection_ends_while_its_stream_is_opened() -> None:
     async with asyncio.timeout(10):
         assert await reader.read() == b""
     writer.close()
+
+
+class Ended:
+    """Has nothing to say, and takes a moment to close."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    async def read(self) -> bytes:
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        pass
+
+    async def end(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self.is_closed = True
+
+
+# With no turn at all asyncio 3.11 accepts the connection while the server closes, and forgets it.
+@pytest.mark.parametrize("turns", range(1, 16))
+async def test_a_stream_is_closed_whenever_nobody_dials_any_more(turns: int) -> None:
+    streams: list[Ended] = []
+
+    async def opened() -> Ended:
+        await asyncio.sleep(0)
+        streams.append(Ended())
+        return streams[-1]
+
+    async with dialed(opened) as address:
+        reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
+        for _ in range(turns):  # of the event loop: it ends within another step of the connection each time
+            await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        assert await reader.read() == b""
+    writer.close()
+    assert [stream.is_closed for stream in streams] == [True] * len(streams)

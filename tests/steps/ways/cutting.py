@@ -34,9 +34,9 @@ class Relay:
             try:
                 await self._return(there, writer)
             finally:
+                back.transport.abort()  # first: whoever leaves the relay now cancels what waits below
                 up.cancel()
                 await asyncio.gather(up, return_exceptions=True)
-                back.transport.abort()
         finally:
             writer.transport.abort()
 
