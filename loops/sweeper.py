@@ -109,6 +109,7 @@ class Sweeper:
             tick = await leases.tick(connection, self._times.lease_tick)
             if tick is None:
                 return
+            await leases.stand_still(connection)
             if tick.outage > 2 * self._times.lease_tick:
                 await leases.extend_all(connection, self._bonus(tick.outage))
                 log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))

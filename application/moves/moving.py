@@ -35,7 +35,8 @@ EndWorkflows: TypeAlias = Callable[[Mapping[int, str], Sequence[int]], Awaitable
 """Ends workflows of pipelines, whose status is given by their ids, and those of resource groups."""
 
 NOTICED: Final = 1.5
-"""Seconds after which every process of the source has seen that an organisation is held (`application.moves.away`)."""
+"""Seconds after which every process of the source knows that an organisation is drained, or that it is held: each reads
+it once a second (`application.moves.away`)."""
 LOOK: Final = 0.5
 """Seconds between two looks at what is under way."""
 GRACE: Final = timedelta(hours=24)
@@ -212,7 +213,12 @@ class Moving:
         await copy_repositories(self._source, self._target, ids[IdKind.PROJECT], self._copies)
 
     async def _drain(self, row: OrganisationMoveRow) -> None:
-        """Until nothing is under way; then once more what has come meanwhile, so that little is left for the end."""
+        """Until nothing is under way; then once more what has come meanwhile, so that little is left for the end.
+
+        No process hands out jobs any more when this looks: the first call of a job for an organisation that is held
+        waits in the front, its runner would count as silent, and the job would be handed out twice.
+        """
+        await asyncio.sleep(NOTICED)
         while found := await self._obstacles(row):
             if time.monotonic() >= self._deadline:
                 await self._give_up(row, found)
@@ -240,13 +246,13 @@ class Moving:
     async def _pack(self, row: OrganisationMoveRow) -> None:
         """Requests are refused by every process of the pod from now on; what they had begun is seen."""
         await asyncio.sleep(NOTICED)
-        await self._copy_beside(row)
-        async with self._source.database.write() as connection:
-            await packing.begin_whole(connection)
-            found = await obstacles.obstacles(connection, row.organisation_id, self._clock())
-            if not found:
-                await self._pack_in(connection, row)
-                return
+        if not await self._obstacles(row):
+            await self._copy_beside(row)
+            async with self._source.database.write() as connection:
+                await packing.begin_whole(connection)
+                if not await obstacles.obstacles(connection, row.organisation_id, self._clock()):
+                    await self._pack_in(connection, row)
+                    return
         await self._turn(row, Move.DRAINING)
 
     async def _pack_in(self, connection: AsyncConnection, row: OrganisationMoveRow) -> None:

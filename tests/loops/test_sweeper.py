@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.messages import Command
+from domain.pods.moving import Move
 from models.repositories.installation.set_back_clock import SOON
+from models.repositories.moves import moves
 from models.repositories.pipelines import verdicts
+from models.repositories.projects.projects import project
 from models.repositories.queue import leases
 from models.repositories.queue.leases import SilentLease
+from models.rows.moves import OrganisationMoveRow
 from tests.loops.sweeping import TICK, Sweeping
 from tests.models.world import hand_out, job, outbox_table, touch
 
@@ -145,6 +150,33 @@ async def test_nobody_takes_up_a_hand_out(sweeping: Sweeping) -> None:
     assert await sweeping.outcome() == RUNS
     await sweeping.serve(TICK)
     assert await sweeping.outcome() == WAITS
+
+
+@pytest.mark.parametrize("state", [Move.HELD, Move.DRAINING])
+async def test_a_silence_does_not_count_while_the_organisation_is_held(sweeping: Sweeping, state: Move) -> None:
+    """What a runner has to say waits in the front then, for as long as it takes to copy what is new."""
+    await sweeping.world.begin(ONE + "two: {script: x}\n")
+    await sweeping.world.take()
+    assert await sweeping.world.claim() is not None
+    await turn_to(sweeping, state)
+    for _ in range(50):
+        await sweeping.sweep()
+    found = [await sweeping.outcome(name) for name in ("one", "two")]
+    assert found == ([RUNS, RUNS] if state is Move.HELD else [LOST, WAITS])
+    await turn_to(sweeping, Move.CALLED_OFF)
+    for _ in range(50):
+        await sweeping.sweep()
+    assert [await sweeping.outcome(name) for name in ("one", "two")] == [LOST, WAITS]
+
+
+async def turn_to(sweeping: Sweeping, state: Move) -> None:
+    """The organisation of the world is on its way to another pod."""
+    async with sweeping.world.database.write() as connection:
+        (organisation,) = (await connection.execute(select(project.c.organisation_id))).scalars()
+        await connection.execute(delete(moves.move))
+        now = sweeping.world.now()
+        row = OrganisationMoveRow("m", organisation, "acme", "pod-2", 2, state, "", {}, now, now, None)
+        await moves.begin(connection, row)
 
 
 async def cancel(sweeping: Sweeping) -> int:

@@ -12,10 +12,13 @@ from sqlalchemy import ColumnElement, Float, and_, bindparam, case, delete, func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status
+from domain.pods.moving import Move
 from models.columns import BIG, table_of
 from models.repositories import database_time
 from models.repositories.pipelines.folding import fold_stages, lock_stages
 from models.repositories.pipelines.job_rows import job, lock, set_status
+from models.tables.moves import OrganisationMove
+from models.tables.projects import Project
 from models.tables.queue import Lease, LeaseClock
 from models.tables.runners import Runner
 from models.typed_rows import all_of
@@ -23,6 +26,8 @@ from models.typed_rows import all_of
 lease = table_of(Lease)
 clock = table_of(LeaseClock)
 runner = table_of(Runner)
+move = table_of(OrganisationMove)
+project = table_of(Project)
 
 _CLOCK: Final = select(clock.c.ticks, clock.c.ticked_at)
 _IS_CALM: Final = select(clock.c.ticks < clock.c.calm_until)
@@ -118,6 +123,23 @@ async def extend_all(connection: AsyncConnection, ticks: int) -> None:
     await connection.execute(select(lease.c.job_id).order_by(lease.c.job_id).with_for_update())
     await connection.execute(_FORGIVE, {"b_bonus": ticks})
     await connection.execute(update(clock).values(calm_until=clock.c.ticks + ticks))
+
+
+_OF_HELD: Final = (
+    select(lease.c.job_id)
+    .join(job, job.c.id == lease.c.job_id)
+    .join(project, project.c.id == job.c.project_id)
+    .join(move, and_(move.c.organisation_id == project.c.organisation_id, move.c.state == Move.HELD))
+    .order_by(lease.c.job_id)
+)
+_YOUNGER: Final = {name: lease.c[name] + 1 for name in ("contact", "called", "since", "claimed")}
+
+
+async def stand_still(connection: AsyncConnection) -> None:
+    """Let the tick that was just counted not count for jobs of organisations that are held: we refuse their calls."""
+    ids = (await connection.execute(_OF_HELD.with_for_update(of=lease))).scalars().all()
+    if ids:
+        await connection.execute(update(lease).where(lease.c.job_id.in_(ids)).values(_YOUNGER))
 
 
 async def is_calm(connection: AsyncConnection) -> bool:

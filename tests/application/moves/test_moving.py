@@ -1,5 +1,6 @@
 """A move between two pods and one directory, killed before and after everything that it writes."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import Update, select, update
 
 from application.moves import moving
-from application.moves.away import away_of
+from application.moves.away import FRESH, away_of
 from application.moves.moving import Moved, Moving, Options
 from application.moves.pod_place import PodPlace
 from application.moves.sealed import opened
@@ -448,6 +449,32 @@ async def test_what_is_under_way_keeps_it_where_it_is(world: World) -> None:
         await connection.execute(update(mirror).where(mirror.c.project_id == project).values(held_until=held))
     with pytest.raises(Refused, match="mirror that is being pulled"):
         await world.move(one, other)
+
+
+async def test_a_job_that_is_handed_out_by_who_has_not_noticed_yet_is_awaited(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its runner would meet an organisation that is held, and be taken for silent: the job would run twice."""
+    one, other = world.two.pods
+    monkeypatch.setattr(moving, "NOTICED", FRESH + 0.5)
+    handing_out: list[asyncio.Task[None]] = []
+    job_id = world.made.ids["job"][0]
+
+    async def hand_out() -> None:
+        await asyncio.sleep(FRESH)  # a process that read just before it was drained reads again after so long
+        async with one.services.database.write() as connection:
+            await connection.execute(table_of(Lease).insert().values(job_id=job_id, hand_out=1))
+
+    def tell(state: Move, words: str) -> None:
+        world.states.append(state)
+        if state is Move.DRAINING:
+            handing_out.append(asyncio.create_task(hand_out()))
+
+    monkeypatch.setattr(world, "tell", tell)
+    with pytest.raises(Refused, match=f"job that a runner holds \\({job_id}\\)"):
+        await world.move(one, other)
+    assert world.states == [Move.COPYING, Move.DRAINING]
+    await asyncio.gather(*handing_out)
 
 
 async def test_what_is_under_way_between_it_and_other_pods_keeps_it_where_it_is(world: World) -> None:
