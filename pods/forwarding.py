@@ -8,6 +8,7 @@ import asyncio
 import html
 import logging
 import resource
+from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -42,6 +43,10 @@ PAGE = (
 log = logging.getLogger("perdure.front")
 
 
+class LedElsewhere(Exception):
+    """What the API could not answer is for another pod by now; the client has heard nothing."""
+
+
 class Front:
     """Answers every request: from the API when that is there, with 503 when it is away."""
 
@@ -66,17 +71,27 @@ class Front:
         """Held requests get their 503."""
         await self.holding.close()
 
-    async def handle(self, request: web.BaseRequest, body: RequestBody | None = None) -> web.StreamResponse:
-        """Answer one request; `body` is its body where somebody has looked at it already."""
+    async def handle(
+        self,
+        request: web.BaseRequest,
+        body: RequestBody | None = None,
+        is_led_here: Callable[[], bool] = lambda: True,
+    ) -> web.StreamResponse:
+        """Answer one request; `body` is its body where somebody has looked at it already.
+
+        `is_led_here` says whether a request that was held is still for this pod. Raises `LedElsewhere`.
+        """
         patience = self._patience.of(request.method, request.rel_url.raw_path)
         with self._metrics.passing(patience.name) as passage:
-            response = await self._answer(request, body or RequestBody(request, self._limits), patience)
+            response = await self._answer(request, body or RequestBody(request, self._limits), patience, is_led_here)
             passage.status = str(response.status)
         if self.is_leaving and not response.prepared:
             response.force_close()
         return response
 
-    async def _answer(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.BaseRequest, body: RequestBody, patience: Patience, is_led_here: Callable[[], bool]
+    ) -> web.StreamResponse:
         path = request.rel_url.raw_path
         if not path.startswith("/"):
             return message(HTTPStatus.BAD_REQUEST, f"{request.method} {path} is not a path on this server.")
@@ -87,7 +102,7 @@ class Front:
             return message(HTTPStatus.OK, "ok") if healthy else self._unavailable(request, self._limits.retry_poll)
         try:
             with self.room.place():
-                return await self._forward(request, body, patience)
+                return await self._forward(request, body, patience, is_led_here)
         except Full:
             response = self._unavailable(request, patience.retry_after, FULL)
             return response if request.content.is_eof() else closing(response)
@@ -98,13 +113,15 @@ class Front:
         except ClientGone as error:
             return closing(message(HTTPStatus.BAD_REQUEST, f"The body of the request is broken: {error}."))
 
-    async def _forward(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> web.StreamResponse:
+    async def _forward(
+        self, request: web.BaseRequest, body: RequestBody, patience: Patience, is_led_here: Callable[[], bool]
+    ) -> web.StreamResponse:
         deadline = asyncio.get_running_loop().time() + patience.hold
         try:
             if patience.hold and self.holding.is_away:
                 await self._hold(request, body, patience, deadline)
             await body.take_small()
-            answer = await self._ask(request, body, patience, deadline)
+            answer = await self._ask(request, body, patience, deadline, is_led_here)
             try:
                 return await self._pass_on(request, answer, _status(request, body, answer))
             finally:
@@ -121,9 +138,17 @@ class Front:
             return response if request.content.is_eof() else closing(response)
 
     async def _ask(
-        self, request: web.BaseRequest, body: RequestBody, patience: Patience, deadline: float
+        self,
+        request: web.BaseRequest,
+        body: RequestBody,
+        patience: Patience,
+        deadline: float,
+        is_led_here: Callable[[], bool],
     ) -> ClientResponse:
-        """The API's answer; a request that may be held is tried again until its time is up. Raises Away."""
+        """The API's answer; a request that may be held is tried again until its time is up.
+
+        Raises Away, and LedElsewhere before it would ask an API again that has nothing to do with it any more.
+        """
         peer, proto = self._origin(request)
         headers = request_headers(request.headers, peer=peer, proto=proto)
         loop = asyncio.get_running_loop()
@@ -148,6 +173,8 @@ class Front:
             await asyncio.sleep(pause)
             pause = min(max(2 * pause, self._limits.probe_every), AGAIN)
             await self._hold(request, body, patience, deadline)
+            if not is_led_here():
+                raise LedElsewhere
 
     def _may_hold(self, request: web.BaseRequest, body: RequestBody, patience: Patience) -> bool:
         """Does it do no harm to send this request again, and can we?"""

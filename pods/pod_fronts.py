@@ -7,7 +7,7 @@ is closed when its last request has ended.
 import asyncio
 import logging
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -34,12 +34,17 @@ class PodFront(Front):
         self.idle = asyncio.Event()
         self.idle.set()
 
-    async def handle(self, request: web.BaseRequest, body: RequestBody | None = None) -> web.StreamResponse:
+    async def handle(
+        self,
+        request: web.BaseRequest,
+        body: RequestBody | None = None,
+        is_led_here: Callable[[], bool] = lambda: True,
+    ) -> web.StreamResponse:
         """Answer one request."""
         self._running += 1
         self.idle.clear()
         try:
-            return await super().handle(request, body)
+            return await super().handle(request, body, is_led_here)
         finally:
             self._running -= 1
             if not self._running:

@@ -3,6 +3,7 @@
 Where it goes is decided in `domain.pods.routing`; what to do while a pod is away is that pod's front's affair.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from email.parser import BytesParser
@@ -15,7 +16,7 @@ from aiohttp import web
 
 from domain.pods.directory import Directory
 from domain.pods.routing import Decision, Head, NeedsBody, Refusal, ToAll, ToPod, ToRouter, decide, decide_by_body
-from pods.forwarding import Front, closing, message
+from pods.forwarding import Front, LedElsewhere, closing, message
 from pods.joined_keys import JoinedKeys
 from pods.request_body import SMALL, ClientGone, ClientTooSlow, RequestBody
 from settings import FrontLimits
@@ -43,23 +44,20 @@ class Router:
         self.is_leaving = False
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        directory = self._directory()
-        decision: Decision = decide(Head(request.method, request.rel_url.raw_path, request.headers), directory)
-        body: RequestBody | None = None
-        if isinstance(decision, NeedsBody):
-            body = RequestBody(request, self._limits)
-            decision = await self._by_body(request, body, decision)
-        match decision:
-            case ToPod():
-                return await self._hand_on(decision.pod, request, body)
-            case ToAll():
-                response = await self._all_keys(request)
-            case ToRouter() | NeedsBody():
-                return await self._hand_on(_asked_about(request, directory), request, body)
-            case Refusal():
-                response = _refused(request, decision)
-        return self._own(request, response)
+        """Answer one request. One that was held goes to the pod to which its organisation has moved meanwhile."""
+        body = RequestBody(request, self._limits)
+        while True:
+            match await self._decide(request, body):
+                case ToPod(pod=pod):
+                    pass
+                case ToAll():
+                    return self._own(request, await self._all_keys(request))
+                case ToRouter() | NeedsBody():
+                    pod = _asked_about(request, self._directory())
+                case Refusal() as refusal:
+                    return self._own(request, _refused(request, refusal))
+            with contextlib.suppress(LedElsewhere):
+                return await self._hand_on(pod, request, body)
 
     def leave(self) -> None:
         """Another process has the listening socket: each response ends its connection."""
@@ -72,21 +70,38 @@ class Router:
         for front in self._fronts.values():
             await front.close()
 
-    async def _hand_on(self, pod: int, request: web.BaseRequest, body: RequestBody | None) -> web.StreamResponse:
+    async def _hand_on(self, pod: int, request: web.BaseRequest, body: RequestBody) -> web.StreamResponse:
         front = self._fronts.get(pod)
         if front is None:  # it was removed while the body came
             return self._own(request, _refused(request, Refusal(HTTPStatus.NOT_FOUND, "there is no such pod")))
-        return await front.handle(request, body)
+        before = self._directory()
+        return await front.handle(request, body, lambda: self._leads_to(pod, request, body, before))
+
+    def _leads_to(self, pod: int, request: web.BaseRequest, body: RequestBody, before: Directory) -> bool:
+        """Whether a request is still for the pod to which it was led by the directory of `before`."""
+        directory = self._directory()
+        if directory is before:
+            return True
+        decision = decide(_head_of(request), directory)
+        if isinstance(decision, NeedsBody):
+            decision = self._by_what_came(request, body, decision)
+        return not isinstance(decision, ToPod) or decision.pod == pod
 
     def _own(self, request: web.BaseRequest, response: web.Response) -> web.Response:
         """A response of the router itself, which may not have read the request to its end."""
         return response if request.content.is_eof() and not self.is_leaving else closing(response)
 
-    async def _by_body(self, request: web.BaseRequest, body: RequestBody, asked: NeedsBody) -> Decision:
+    async def _decide(self, request: web.BaseRequest, body: RequestBody) -> Decision:
+        decision = decide(_head_of(request), self._directory())
+        if not isinstance(decision, NeedsBody):
+            return decision
         try:
             await body.take_small()
         except (ClientGone, ClientTooSlow):
             return ToPod(self._directory().first.number, "a body that did not come: its front says so")
+        return self._by_what_came(request, body, decision)
+
+    def _by_what_came(self, request: web.BaseRequest, body: RequestBody, asked: NeedsBody) -> Decision:
         if body.whole is None and not body.empty:
             return asked.otherwise or Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
         found = field_in(body.whole or b"", asked.field, request.headers.get("Content-Type", ""))
@@ -103,6 +118,10 @@ class Router:
             response.headers["Retry-After"] = str(self._limits.retry_poll)
             return response
         return web.json_response(document)
+
+
+def _head_of(request: web.BaseRequest) -> Head:
+    return Head(request.method, request.rel_url.raw_path, request.headers)
 
 
 def field_in(body: bytes, field: str, content_type: str = "") -> str:

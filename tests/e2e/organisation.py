@@ -96,6 +96,11 @@ class Organisation:
                 return True
         return False
 
+    def remote(self, person: Person) -> str:
+        """The URL of its repository for who has its deploy token."""
+        name, token = self.deploy
+        return f"http://{name}:{token}@{urlsplit(str(person.client.base_url)).netloc}/{self.path}/tool.git"
+
     def seen_from(self, person: Person) -> Project:
         return Project(person.client, self.project.id, self.project.tree)
 
@@ -162,9 +167,7 @@ async def all_of(organisation: Organisation, person: Person, done: int) -> Docum
         if job["stage"] == "build":
             archive = await person.client.get(f"/api/v4{at}/jobs/{job['id']}/artifacts")
             found[f"archive of {job['id']}"] = archive.status_code, archive.content
-    name, token = organisation.deploy
-    parts = urlsplit(str(person.client.base_url))
-    remote = f"http://{name}:{token}@{parts.netloc}/{organisation.path}/tool.git"
+    remote = organisation.remote(person)
     refs = await git("ls-remote", remote, cwd=organisation.project.tree)
     found["refs"] = [line for line in refs.splitlines() if "refs/pipelines" not in line or line.endswith(f"/{done}")]
     clone = organisation.project.tree.with_name(f"clone-{person.pod}")

@@ -28,6 +28,7 @@ from tests.amounts import amount
 from tests.e2e.organisation import JOBS, Organisation, Person, all_of, found_organisation
 from tests.faults.stack import PATIENT, Stack, running
 from tests.foreign import organisation as foreign
+from tests.git.serving import git
 from tests.project import Project
 from tests.waiting import eventually
 
@@ -97,21 +98,20 @@ async def test_an_organisation_moves_under_load_whatever_dies(
     """20 pipelines (a push: 8) run; the command is killed at each of its steps, called off once, and run to its end."""
     before, after = people[SOURCE], people[TARGET]
     acme = await found_organisation(before, nobody, "acme", tmp_path / "acme")
-    first = await acme.project.push()
     done = asyncio.Event()
-    playing = [asyncio.create_task(acme.play(player, done)) for player in acme.runners]
-    assert (await acme.project.ended(first["id"], 60))["status"] == "success"
-    token = await before.call("POST", f"/groups/{acme.group_id}/runners/reset_registration_token")
-    serving = foreign.serving(
-        stack.settings.url, token["token"], partial(acme.is_pending, (before, after)), tmp_path / "foreign"
-    )
-    async with serving:
-        seen = await all_of(acme, before, first["id"])
-        assert len([name for name in seen if name.startswith("log of")]) == JOBS
-        await _move_with_running_pipelines(people, nobody, stack, acme, first["id"])
-        await _check_what_is_there(acme, after, first["id"], seen)
-        done.set()
-        await asyncio.gather(*playing)
+    async with asyncio.TaskGroup() as playing:  # a player that fails ends the test
+        for player in acme.runners:
+            playing.create_task(acme.play(player, done))
+        first = await acme.project.push()
+        assert (await acme.project.ended(first["id"], 60))["status"] == "success"
+        token = await before.call("POST", f"/groups/{acme.group_id}/runners/reset_registration_token")
+        is_pending = partial(acme.is_pending, (before, after))
+        async with foreign.serving(stack.settings.url, token["token"], is_pending, tmp_path / "foreign"):
+            seen = await all_of(acme, before, first["id"])
+            assert len([name for name in seen if name.startswith("log of")]) == JOBS
+            await _move_with_running_pipelines(people, nobody, stack, acme, first["id"])
+            await _check_what_is_there(acme, after, first["id"], seen)
+            done.set()
     await _check_what_is_left(people, acme, nobody)
 
 
@@ -125,8 +125,8 @@ async def _move_with_running_pipelines(
     triggering = asyncio.create_task(acme.trigger_for_ever(nobody, stops))
     code, said, states = await moving(stack, "acme", kill_at=Move.PACKED)
     assert (code, states[-1:]) == (-signal.SIGKILL, [Move.PACKED]), said
-    held = await nobody.post("/api/v4/jobs/request", json={"token": acme.runners[0]._token})
-    assert held.status_code in {httpx.codes.NO_CONTENT, httpx.codes.SERVICE_UNAVAILABLE}, held.text
+    polled = await nobody.post("/api/v4/jobs/request", json={"token": acme.runners[0]._token})
+    assert polled.status_code in {httpx.codes.NO_CONTENT, httpx.codes.SERVICE_UNAVAILABLE}, polled.text
     page = await before.client.get(f"/api/v4/projects/{acme.project.id}")
     assert (page.status_code, page.headers["retry-after"]) == (503, "2")
     code, said, _ = await moving(stack, "acme", "--call-off")
@@ -138,6 +138,7 @@ async def _move_with_running_pipelines(
     for state in KILLED_AT:
         code, said, states = await moving(stack, "acme", kill_at=state)
         assert (code, states[-1:]) == (-signal.SIGKILL, [state]), said
+    held = asyncio.create_task(git("ls-remote", acme.remote(after), cwd=acme.project.tree))
     refused, said, _ = await moving(stack, "acme", "--call-off")
     assert refused, "it has arrived"
     assert "has arrived in pod pod-2" in said
@@ -146,6 +147,8 @@ async def _move_with_running_pipelines(
     moved = json.loads(said[: said.index("}") + 1])
     assert (moved["state"], moved["source"], moved["target"], moved["left_out"]) == ("switched", "pod-1", "pod-2", 0)
 
+    async with asyncio.timeout(60):
+        assert f"refs/pipelines/{gated['id']}" in await held, "it waited where it was, and went on in the other pod"
     count = len(acme.made)
     await eventually(partial(_more_than, acme.made, count), "what is triggered is made in the other pod", 30)
     stops.set()
@@ -165,7 +168,8 @@ async def _move_with_running_pipelines(
             for job in jobs
             if job["status"] != "success"
         ]
-    assert Counter(acme.ends) == {200: len(acme.taken)}
+    await eventually(partial(_all_acknowledged, acme), "the end of each job is acknowledged", 20)
+    assert set(acme.ends) == {httpx.codes.OK}
     counts = Counter(acme.taken)
     assert set(counts.values()) == {1}, "no job is handed out twice"
     known = [job for pipeline_id in ids for job in (await there.jobs(pipeline_id)).values()]
@@ -220,6 +224,10 @@ async def _is_unknown(person: Person, acme: Organisation) -> bool:
     status = (await person.client.get(f"/api/v4/projects/{acme.project.id}")).status_code
     assert status in {httpx.codes.NOT_FOUND, httpx.codes.SERVICE_UNAVAILABLE}
     return status == httpx.codes.NOT_FOUND
+
+
+async def _all_acknowledged(acme: Organisation) -> bool:
+    return len(acme.ends) == len(acme.taken)
 
 
 async def _more_than(taken: list[int], count: int) -> bool:

@@ -67,6 +67,10 @@ class Rig:
         async with self.client.put(self.url + path, json={"token": "x", "state": "success"}) as response:
             return response.status, await response.text()
 
+    async def post(self, path: str, body: bytes) -> tuple[int, str]:
+        async with self.client.post(self.url + path, data=body) as response:
+            return response.status, await response.text()
+
 
 def pod(number: int, api: Api) -> Pod:
     return Pod(number, api.name, f"{LOCAL}:{api.port}")
@@ -125,6 +129,37 @@ async def test_a_pod_that_moves_keeps_what_it_answers_and_what_is_held_for_it() 
         async with http_upstream(newest.port, newest.handle):
             await rig.tell(Directory(3, (Pod(0, "old", f"{LOCAL}:{newest.port}"),)))
             assert await asyncio.wait_for(held, 10) == (200, "newest")
+
+
+@pytest.mark.parametrize("is_body_read", [False, True])
+async def test_what_is_held_goes_where_its_organisation_has_moved(is_body_read: bool) -> None:
+    """A pod refuses what is for an organisation that leaves; the directory tells that it has left."""
+    refused = asyncio.Event()
+
+    async def refuse(request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.startswith("/-/"):
+            return web.Response(text="it is well")
+        await request.read()
+        refused.set()
+        return web.Response(status=503)
+
+    async def take(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text=f"{request.method} {len(await request.read())}")
+
+    a, b = Api("a"), Api("b")
+    pods = pod(0, a), pod(7, b)
+    path = "/acme/tool.git/info/refs?service=git-upload-pack"
+    async with http_upstream(a.port, refuse), http_upstream(b.port, take), routed(Directory(1, pods), hold=30) as rig:
+        call = rig.post("/acme/tool.git/git-upload-pack", b"0000") if is_body_read else rig.get(path)
+        held = asyncio.create_task(call)
+        await refused.wait()
+        refused.clear()
+        await rig.tell(Directory(2, pods, {"another": 7}))
+        async with asyncio.timeout(20):
+            await refused.wait()
+            assert not held.done()
+            await rig.tell(Directory(3, pods, {"acme": 7}))
+            assert await held == (200, "POST 4" if is_body_read else "GET 0")
 
 
 async def test_a_pod_that_goes_ends_what_it_has_begun() -> None:
