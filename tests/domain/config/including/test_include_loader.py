@@ -120,9 +120,9 @@ class TestLimits:
 
     def test_a_thousand_end_at_once_before_anything_is_fetched(self) -> None:
         world = World({})
-        started = time.perf_counter()
+        started = time.process_time()
         assert world.messages("include:\n" + "\n".join(f"- {at}.yml" for at in range(1_000))) == [NESTED]
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 1
         assert world.asked == []
 
     @pytest.mark.parametrize(

@@ -151,9 +151,9 @@ def test_an_alias_counts_with_its_depth() -> None:
 def test_an_alias_bomb_ends_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 30)]
-    start = time.perf_counter()
+    start = time.process_time()
     said = refusal("\n".join(lines))
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert "ci.yml:6:" in said
     assert "grows to more than 500,000 values" in said
 
