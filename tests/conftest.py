@@ -35,8 +35,8 @@ _TAKE_LONG = tuple(f"tests/{name}/" for name in ("oracle", "faults", "e2e", "pro
 # Without it a traceback is drawn with all local variables, which takes minutes where one of them is the application.
 structlog.configure(processors=[structlog.processors.format_exc_info, structlog.dev.ConsoleRenderer(colors=False)])
 
-# It says that the machine is busy, not that a property does not hold.
-settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow])
+# Both would say that the machine is busy, not that a property does not hold.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 

@@ -74,7 +74,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=80, database=None)
 @given(WORDS)
 def test_what_is_read_is_never_something_else(words: list[str]) -> None:
     found = quick_arguments(plan, words)

@@ -59,7 +59,7 @@ def test_a_value_that_repeats_itself_is_hidden_wherever_it_stands(value: str, te
 @pytest.mark.parametrize("logs", [40, pytest.param(250, marks=pytest.mark.slow)])
 def test_any_range_in_any_parts_is_that_range_of_the_masked_whole(logs: int) -> None:
     tried = given(parts=st.lists(pieces, max_size=8), seed=st.integers(0, 2**32))(any_range)
-    settings(max_examples=logs, deadline=None)(tried)()
+    settings(max_examples=logs)(tried)()
 
 
 def any_range(parts: list[bytes], seed: int) -> None:
@@ -76,7 +76,7 @@ def any_range(parts: list[bytes], seed: int) -> None:
         assert part(KNOWN, log, start, end, cuts, grows=True) == whole[start:decided]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(parts=st.lists(pieces, max_size=5), data=st.data())
 def test_what_is_decided_stays_so_however_the_log_goes_on(parts: list[bytes], data: st.DataObject) -> None:
     log = b"".join(parts)
@@ -85,7 +85,7 @@ def test_what_is_decided_stays_so_however_the_log_goes_on(parts: list[bytes], da
     assert KNOWN.masked(log[:size])[:decided] == KNOWN.masked(log)[:decided]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     value=st.lists(st.sampled_from([b"a", b"aab", b"aabaa" * 9]), min_size=1, max_size=12).map(b"".join),
     before=st.lists(st.sampled_from([b"a", b"b", b"aab" * 20, b"aabaa" * 9]), max_size=4).map(b"".join),

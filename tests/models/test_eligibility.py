@@ -205,7 +205,7 @@ async def test_sql_and_model_agree_on_every_fleet(world: World, count: int) -> N
     def now(work: Awaitable[None]) -> None:
         asyncio.run_coroutine_threadsafe(_awaited(work), loop).result(timeout=30)
 
-    @settings(max_examples=count, deadline=None, database=None)
+    @settings(max_examples=count, database=None)
     @given(fleets)
     def check(fleet: Fleet) -> None:
         now(ground.check(fleet))

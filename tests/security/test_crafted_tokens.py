@@ -177,7 +177,7 @@ def test_no_flipped_bit_is_overlooked() -> None:
             assert refused(other.decode("latin-1")), (place, bit)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.data())
 def test_no_mutation_is_overlooked(data: st.DataObject) -> None:
     letters = list(TOKEN)

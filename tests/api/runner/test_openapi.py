@@ -113,7 +113,6 @@ def test_nothing_is_answered_but_what_the_document_says(tried: Tried, method: st
 
     @settings(
         max_examples=examples,
-        deadline=None,
         database=None,
         phases=[Phase.generate],
         derandomize=True,

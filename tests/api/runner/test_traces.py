@@ -93,7 +93,7 @@ async def test_the_verdict_freezes_the_log(world: World) -> None:
     assert (late.status_code, late.headers["job-status"]) == (403, "success")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=12))
 async def test_whatever_arrives_the_stored_log_is_a_prefix_of_the_sent_one(
     world: World, cuts: list[tuple[int, int]]

@@ -127,7 +127,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return plan(*jobs)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=60, database=None)
 @given(plans())
 def test_no_two_nodes_overlap_and_all_are_inside(made: Plan) -> None:
     where = layout(made)

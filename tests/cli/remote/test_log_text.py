@@ -45,7 +45,7 @@ def test_what_a_file_and_a_terminal_get() -> None:
     assert cleaned([log], terminal=True) == "ok\n1%\r2%\nend x"
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(TEXTS, st.data())
 def test_it_does_not_matter_where_pieces_end(log: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(log)), max_size=6)))
@@ -54,7 +54,7 @@ def test_it_does_not_matter_where_pieces_end(log: str, data: st.DataObject) -> N
         assert cleaned(pieces, terminal=terminal, colour=True) == cleaned([log], terminal=terminal, colour=True)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=200, database=None)
 @given(TEXTS)
 def test_nothing_that_steers_a_terminal_gets_through(log: str) -> None:
     shown = cleaned([log])

@@ -19,7 +19,7 @@ NEEDS: dict[str, list[str]] = {
 }
 """Valid jobs in the order of the text, with what each may need."""
 
-SMALL = settings(max_examples=60, deadline=None, database=None)
+SMALL = settings(max_examples=60, database=None)
 
 
 @SMALL

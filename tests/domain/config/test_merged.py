@@ -1,6 +1,6 @@
 """The configuration that is kept with a pipeline: small, and the same YAML that lint shows."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.gen_ci_yaml import mixed
@@ -58,7 +58,6 @@ def _map(values: dict[str, Value]) -> Value:
     return made
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(), value_trees()))
 def test_values_come_back_as_they_were(values: dict[str, Value]) -> None:
     root = Map()

@@ -81,7 +81,7 @@ def applied(patch: Patch, old: str) -> str:
     return "".join(after + before[at:])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(old=st.dictionaries(NAMES, FILES, max_size=4), new=st.dictionaries(NAMES, FILES, max_size=4))
 def test_what_is_read_makes_the_new_file_of_the_old_one(old: dict[str, str], new: dict[str, str]) -> None:
     diffs, counts = asyncio.run(between(dict(old), dict(new)))

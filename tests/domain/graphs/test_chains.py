@@ -3,7 +3,7 @@
 from functools import cache
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.graphs.chains import Chain, critical_path
@@ -11,7 +11,6 @@ from domain.graphs.order import Vertex
 from tests.domain.graphs.made import vertices
 
 
-@settings(deadline=None)
 @given(vertices(12), st.data())
 def test_no_chain_takes_longer(made: list[Vertex], data: st.DataObject) -> None:
     seconds = [float(data.draw(st.integers(0, 50))) for _ in made]

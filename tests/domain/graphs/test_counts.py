@@ -1,6 +1,6 @@
 """What a node of several jobs says."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.graphs.counts import counted
@@ -9,7 +9,6 @@ from domain.pipelines.status import Status, composite
 PAIRS = st.lists(st.tuples(st.sampled_from(Status), st.booleans()), max_size=30)
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_each_job_is_counted_once(jobs: list[tuple[Status, bool]]) -> None:
     counts = counted(jobs)

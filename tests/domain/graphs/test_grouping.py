@@ -1,13 +1,12 @@
 """Nodes for jobs: each job in one, instances of a parallel job in the same one, and no circle."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from domain.graphs.grouping import GroupedJob, grouped
 from domain.graphs.order import whole
 from tests.domain.graphs.made import jobs
 
 
-@settings(deadline=None)
 @given(jobs())
 def test_each_job_is_in_one_node_and_there_is_no_circle(made: list[GroupedJob]) -> None:
     groups = grouped(made)
@@ -17,7 +16,6 @@ def test_each_job_is_in_one_node_and_there_is_no_circle(made: list[GroupedJob]) 
         assert len({(made[one].stage, made[one].group) for one in group.jobs}) == 1
 
 
-@settings(deadline=None)
 @given(jobs())
 def test_a_node_needs_what_its_jobs_need(made: list[GroupedJob]) -> None:
     groups = grouped(made)

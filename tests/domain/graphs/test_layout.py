@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from domain.graphs.layout import Layout, Sizes, by_needs, by_stage
 from domain.graphs.order import Vertex, depths, whole
@@ -20,7 +20,6 @@ def placed(made: list[Vertex], way: str, sizes: Sizes = SIZES) -> Layout:
 
 
 @pytest.mark.parametrize("way", ["stage", "needs"])
-@settings(deadline=None)
 @given(vertices())
 def test_each_node_stands_once_inside_and_on_no_other(way: str, made: list[Vertex]) -> None:
     where = placed(made, way)
@@ -33,7 +32,6 @@ def test_each_node_stands_once_inside_and_on_no_other(way: str, made: list[Verte
 
 
 @pytest.mark.parametrize("way", ["stage", "needs"])
-@settings(deadline=None)
 @given(vertices())
 def test_no_need_goes_from_right_to_left(way: str, made: list[Vertex]) -> None:
     where = placed(made, way)
@@ -42,7 +40,6 @@ def test_no_need_goes_from_right_to_left(way: str, made: list[Vertex]) -> None:
             assert where.corners[need][0] + SIZES.width < where.corners[position][0]
 
 
-@settings(deadline=None)
 @given(vertices())
 def test_by_needs_a_column_holds_what_has_as_long_a_row_before_it(made: list[Vertex]) -> None:
     sizes = Sizes(max_rows=1_000)
@@ -51,7 +48,6 @@ def test_by_needs_a_column_holds_what_has_as_long_a_row_before_it(made: list[Ver
     assert [lefts.index(where.corners[at][0]) for at in range(len(made))] == depths(whole(made))
 
 
-@settings(deadline=None)
 @given(vertices())
 def test_by_stage_each_node_is_in_the_panel_of_its_stage(made: list[Vertex]) -> None:
     where = placed(made, "stage")

@@ -3,14 +3,13 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from domain.graphs.order import Vertex, depths, inside_stages, whole
 from tests.domain.graphs.made import vertices
 from tests.growth import assert_linear
 
 
-@settings(deadline=None)
 @given(vertices())
 def test_a_depth_is_the_longest_row_before(made: list[Vertex]) -> None:
     @cache
@@ -25,7 +24,6 @@ def test_a_depth_is_the_longest_row_before(made: list[Vertex]) -> None:
     assert depths(whole(made)) == [longest(position) for position in range(len(made))]
 
 
-@settings(deadline=None)
 @given(vertices())
 def test_inside_a_stage_only_its_own_needs_count(made: list[Vertex]) -> None:
     order = inside_stages(made)

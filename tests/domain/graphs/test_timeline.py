@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.graphs.timeline import MAX_MARKS, Segment, Times, axis, segments, took
@@ -44,7 +44,6 @@ def test_the_pieces_of_a_bar(
     assert segments(times, ORIGIN, NOW) == tuple(Segment(*one) for one in expected)
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(0, 90), min_size=4, max_size=4))
 def test_pieces_follow_each_other_whatever_clocks_say(moments: list[int | None]) -> None:
     times = Times(*map(at, moments))
@@ -56,7 +55,6 @@ def test_pieces_follow_each_other_whatever_clocks_say(moments: list[int | None])
     assert took(times, NOW) >= 0
 
 
-@settings(deadline=None)
 @given(st.floats(0, 10_000_000))
 def test_an_axis_has_few_marks_and_room_for_all(seconds: float) -> None:
     end = ORIGIN + timedelta(seconds=seconds)

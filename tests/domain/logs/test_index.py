@@ -43,7 +43,7 @@ def grown(log: bytes, cuts: list[int]) -> Part:
 
 
 @given(LOGS, st.data())
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 def test_an_index_in_pieces_is_that_of_the_whole(log: bytes, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(log)), max_size=6))
     assert grown(log, cuts) == whole(log)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.logs.moments import MAX_SECONDS, first_stamp, line_of_mark, line_since, stamp_of
@@ -52,7 +52,6 @@ def test_no_marks_say_nothing() -> None:
     assert line_of_mark([], 5) is None
 
 
-@settings(deadline=None)
 @given(st.integers(0, MAX_SECONDS), st.integers(0, MAX_SECONDS))
 def test_stamps_compare_like_their_moments(one: int, other: int) -> None:
     assert (stamp_of(one) < stamp_of(other)) == (one < other)

@@ -121,7 +121,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(EVENTS)
 def test_the_target_gets_what_has_passed_in_the_order_of_the_train(events: list[tuple[str, int]]) -> None:
     played, boarded = Played(), 0

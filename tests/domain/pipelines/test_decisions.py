@@ -37,7 +37,7 @@ def decided(graph: Pipeline, *commands: Command, verdicts: tuple[Verdict, ...] =
 
 
 @given(graphs(), happenings, st.sampled_from(["succeed", "fail"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_order_of_events_ends(graph: Pipeline, events: Happenings, how: str) -> None:
     played = Played(graph)
     let_happen(played, events)
@@ -47,13 +47,13 @@ def test_any_order_of_events_ends(graph: Pipeline, events: Happenings, how: str)
 
 
 @given(graphs(), happenings)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_nothing_starts_before_what_it_needs_has_ended(graph: Pipeline, events: Happenings) -> None:
     let_happen(Played(graph, watch=check_needs_have_ended), events)
 
 
 @given(graphs(), happenings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_deciding_again_on_the_result_yields_nothing(graph: Pipeline, events: Happenings) -> None:
     def again(before: Pipeline, decision: Decision) -> None:
         commands = tuple(Command(a.name, a.key, a.job_id) for a in decision.answers)
@@ -67,7 +67,7 @@ def test_deciding_again_on_the_result_yields_nothing(graph: Pipeline, events: Ha
 
 
 @given(graphs(), st.integers(1, 3), st.lists(st.sampled_from(["succeed", "fail", "due"]), max_size=10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_more_jobs_are_offered_than_there_is_room_for(graph: Pipeline, room: int, events: list[str]) -> None:
     def most(before: Pipeline, decision: Decision) -> None:
         ended = {verdict.job_id for verdict in decision.verdicts}
@@ -82,7 +82,7 @@ def test_no_more_jobs_are_offered_than_there_is_room_for(graph: Pipeline, room: 
 
 
 @given(graphs(), happenings, st.sampled_from(EVENTS[3:]), st.integers(0, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_refused_command_changes_nothing(graph: Pipeline, events: Happenings, name: str, number: int) -> None:
     played = Played(graph)
     let_happen(played, events)

@@ -160,7 +160,7 @@ def item_of(graph: Pipeline, item: Job) -> Job:
 
 
 @given(moments())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_job_moves_on_when_the_jobs_it_is_said_to_wait_for_end_well(graph: Pipeline) -> None:
     graph = graph.with_jobs([replace(graph.jobs[-1], status=Status.CREATED)])
     for item, told in explained(graph):
@@ -175,7 +175,7 @@ def test_a_job_moves_on_when_the_jobs_it_is_said_to_wait_for_end_well(graph: Pip
 
 
 @given(moments())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_job_that_waits_for_no_other_job_moves_by_itself(graph: Pipeline) -> None:
     for item, told in explained(graph):
         if item.status is Status.CREATED and told.cause is not Cause.JOBS:
@@ -185,7 +185,7 @@ def test_a_job_that_waits_for_no_other_job_moves_by_itself(graph: Pipeline) -> N
 
 
 @given(moments())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_ruled_a_job_out_would_let_it_run_if_it_had_ended_well(graph: Pipeline) -> None:
     created = tuple(item.name for item in graph.jobs if item.status is Status.CREATED)
     graph = becoming(graph, created, Status.RUNNING)  # nothing but the job itself shall move
@@ -210,7 +210,7 @@ def test_what_ruled_a_job_out_would_let_it_run_if_it_had_ended_well(graph: Pipel
 
 
 @given(moments())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_persons_times_and_slots_are_what_such_a_job_waits_for(graph: Pipeline) -> None:
     for item, told in explained(graph):
         if told.cause is Cause.PERSON:
@@ -227,7 +227,7 @@ def test_persons_times_and_slots_are_what_such_a_job_waits_for(graph: Pipeline) 
 
 
 @given(graphs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_pipeline_at_rest_waits_for_something_that_is_named(graph: Pipeline) -> None:
     """Nothing that has come to rest is said to be about to move."""
     graph = apply_transitions(graph, next_transitions(graph, NOW))

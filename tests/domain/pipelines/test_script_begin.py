@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.logs.index import BEGIN, extended
@@ -39,7 +39,6 @@ def test_the_first_mark_of_the_script_counts(log: bytes, found: datetime | None)
     assert begin_in(extended(BEGIN.after, log, is_last=True).marks) == found, "an index says the same"
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 400), max_size=12))
 def test_it_is_found_however_the_log_is_cut(cuts: list[int]) -> None:
     log = b"x" * 150 + b"section_start:12:step_scripts\r" + MARK + b":step_script\r" * 10

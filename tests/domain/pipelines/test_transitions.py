@@ -124,7 +124,7 @@ def test_nothing_is_decided_about_an_attempt_without_a_row() -> None:
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_taking_every_transition_comes_to_rest_at_once(graph: Pipeline) -> None:
     found = next_transitions(graph, NOW)
     assert len({transition.job_id for transition in found}) == len(found)

@@ -26,7 +26,7 @@ def with_jobs(graph: Pipeline, **values: Any) -> Pipeline:
 
 
 @given(graphs(), happenings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_job_of_a_group_is_offered_only_with_the_slot_and_one_at_a_time(graph: Pipeline, events: Happenings) -> None:
     def watch(before: Pipeline, decision: Decision) -> None:
         by_id = {item.id: item for item in before.jobs}
@@ -41,7 +41,7 @@ def test_a_job_of_a_group_is_offered_only_with_the_slot_and_one_at_a_time(graph:
 
 
 @given(graphs(), happenings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_bridge_is_decided_about_like_any_job(graph: Pipeline, events: Happenings) -> None:
     bridges, jobs = Played(with_jobs(graph, bridge=True)), Played(with_jobs(graph, bridge=False))
     for played in (bridges, jobs):
@@ -51,7 +51,7 @@ def test_a_bridge_is_decided_about_like_any_job(graph: Pipeline, events: Happeni
 
 
 @given(graphs(), facts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_failure_for_good_cancels_all_that_has_not_ended(graph: Pipeline, events: Happenings) -> None:
     played = Played(replace(graph, on_job_failure="all"))
     let_happen(played, events)
@@ -63,7 +63,7 @@ def test_a_failure_for_good_cancels_all_that_has_not_ended(graph: Pipeline, even
 
 
 @given(graphs(), facts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_by_default_a_failure_cancels_nothing(graph: Pipeline, events: Happenings) -> None:
     played = Played(replace(graph, on_job_failure="none"))
     let_happen(played, events)
@@ -72,7 +72,7 @@ def test_by_default_a_failure_cancels_nothing(graph: Pipeline, events: Happening
 
 
 @given(graphs(), outcomes, st.integers(1, 3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_how_much_room_there_is_does_not_change_the_end(
     graph: Pipeline, ends: dict[tuple[int, int], str], room: int
 ) -> None:
@@ -97,7 +97,7 @@ def play_out(played: Played, ends: dict[tuple[int, int], str]) -> None:
 
 
 @given(graphs(), happenings, st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_portions_are_the_whole_decision_in_its_order(graph: Pipeline, events: Happenings, most: int) -> None:
     names = ("verdicts", "transitions", "attempts", "takes", "cancel", "redundant")
 
@@ -123,7 +123,7 @@ def test_a_turn_with_very_many_changes_is_followed_by_another_one() -> None:
 
 
 @given(graphs(), facts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_only_a_delay_that_runs_out_brings_back_what_was_skipped(graph: Pipeline, events: Happenings) -> None:
     """Of itself: beside it, only somebody who plays or retries a job does."""
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.schedules.cron import parse
@@ -69,7 +69,6 @@ ZONES = st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathm
 )
 
 
-@settings(deadline=None)
 @given(FIELDS, MOMENTS, ZONES)
 def test_ticks_are_the_minutes_whose_clock_fits(fields: tuple[str, ...], start: datetime, zone: ZoneInfo) -> None:
     """Minute by minute, as nobody would do it."""
@@ -85,7 +84,6 @@ def test_ticks_are_the_minutes_whose_clock_fits(fields: tuple[str, ...], start: 
     assert list(ticks(cron, zone, start, end)) == [tick for tick in expected if tick > start]
 
 
-@settings(deadline=None)
 @given(FIELDS, MOMENTS)
 def test_calendars_hold_the_same_days(fields: tuple[str, ...], day: datetime) -> None:
     cron = parse(" ".join(fields))

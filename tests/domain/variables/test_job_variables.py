@@ -210,7 +210,7 @@ TEXTS = st.lists(st.one_of(NAMES.map("${{{}}}".format), st.sampled_from(["x", "$
 )
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=60, database=None)
 @given(st.lists(st.tuples(NAMES, TEXTS), max_size=6))
 def test_nothing_is_left_to_expand(pairs: list[tuple[str, str]]) -> None:
     try:

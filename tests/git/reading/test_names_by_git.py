@@ -41,7 +41,7 @@ def is_ours(name: str) -> bool:
         return False
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(marked_names())
 @example("-a")
 @example("a/.b")
@@ -76,7 +76,7 @@ async def test_a_name_means_one_ref_whatever_else_exists(repository: tuple[Repos
     def meant(name: str) -> str | None:
         return asyncio.run_coroutine_threadsafe(here.resolve(name), loop).result(30)
 
-    @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.dictionaries(full_names, st.integers(1, 4), max_size=6))
     @example({"refs/heads/refs/heads/main": 1, "refs/tags/main": 2, "refs/heads/HEAD": 3})
     @example({"refs/tags/refs/heads/main": 1, "refs/tags/HEAD": 2, "refs/tags/refs/tags/main": 3})

@@ -243,7 +243,6 @@ def test_the_directory_is_the_dict(kind: str, examples: int, request: pytest.Fix
                 settings=settings(
                     max_examples=examples,
                     stateful_step_count=25,
-                    deadline=None,
                     suppress_health_check=list(HealthCheck),
                 ),
             )

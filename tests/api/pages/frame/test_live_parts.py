@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import DictLoader, Environment
 from markupsafe import Markup
@@ -25,7 +25,6 @@ def drawn(source: str, **values: Any) -> Fragment:
     return Fragment(frame, collector.pieces)
 
 
-@settings(deadline=None)  # other tests run beside it
 @given(ITEMS, ITEMS)
 def test_what_is_sent_turns_the_old_page_into_the_new_one(before: Any, after: Any) -> None:
     old, new = drawn(LIST, items=before), drawn(LIST, items=after)

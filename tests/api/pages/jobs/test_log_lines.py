@@ -95,7 +95,7 @@ def _in_blocks(log: bytes) -> list[Line]:
 
 
 @given(LOGS, st.integers(0, 5))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_windows_joined_are_the_whole_log(log: bytes, skipped: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(index, "BLOCK", 100)

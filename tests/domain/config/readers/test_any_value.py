@@ -71,7 +71,7 @@ def values(keys: set[str]) -> st.SearchStrategy[Any]:
 def test_any_value(keyword: str) -> None:
     reader, keys = READERS[keyword]
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @for_any(values(keys))
     def read(value: Any) -> None:
         field = field_of(keyword, json.dumps(value))
