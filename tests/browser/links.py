@@ -130,8 +130,14 @@ class Follower:
                 return []
             text = (await response.aread()).decode()
         here = str(response.url)[len(self._url) :] or "/"
-        self.found.pages.setdefault(kind_of(here, self._projects), here)
+        of_kind = kind_of(here, self._projects)
+        self.found.pages[of_kind] = min(here, self.found.pages.get(of_kind, here), key=self._rank)
         return self._links(text, here)
+
+    def _rank(self, path: str) -> tuple[int, str]:
+        """What shows a kind of pages: a page of the project that was made first, whichever answered first."""
+        owners = (number for number, project in enumerate(self._projects) if f"{path}/".startswith(f"/{project}/"))
+        return next(owners, len(self._projects)), path
 
     def _links(self, text: str, here: str) -> list[Place]:
         reader = _Reader()

@@ -92,7 +92,7 @@ def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_the_document_of_the_installation_has_it(tried: Tried) -> None:
-    document = httpx.get(f"{tried.url}/api/v4/openapi.json", trust_env=False).json()
+    document = httpx.get(f"{tried.url}/api/v4/openapi.json", trust_env=False, timeout=60).json()
     for method, path in OPERATIONS:
         assert document["paths"][f"/api/v4{path}"][method.lower()]["tags"] == ["runner protocol"]
     assert "get" in document["paths"]["/api/v4/projects"]
