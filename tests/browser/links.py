@@ -66,13 +66,17 @@ def kind_of(path: str, projects: tuple[str, ...] = ()) -> str:
     """What an address has in common with others: numbers, and the names of projects, are left out."""
     parts = urlsplit(path)
     bare = parts.path
-    for project in projects:
-        if bare == f"/{project}" or bare.startswith(f"/{project}/"):
-            bare = "/PROJECT" + bare[len(project) + 1 :]
-            break
+    if project := project_of(path, projects):
+        bare = "/PROJECT" + bare[len(project) + 1 :]
     query = sorted({pair.partition("=")[0] for pair in parts.query.split("&") if pair})
     bare = _TAILS.sub(r"\1NAME", bare)
     return _NAMES.sub("N", bare) + (f"?{'&'.join(query)}" if query else "")
+
+
+def project_of(path: str, projects: tuple[str, ...]) -> str:
+    """The first of the projects that an address is of; empty if it is of none."""
+    bare = urlsplit(path).path
+    return next((each for each in projects if f"{bare}/".startswith(f"/{each}/")), "")
 
 
 class Follower:
@@ -136,8 +140,7 @@ class Follower:
 
     def _rank(self, path: str) -> tuple[int, str]:
         """What shows a kind of pages: a page of the project that was made first, whichever answered first."""
-        owners = (number for number, project in enumerate(self._projects) if f"{path}/".startswith(f"/{project}/"))
-        return next(owners, len(self._projects)), path
+        return (*self._projects, "").index(project_of(path, self._projects)), path
 
     def _links(self, text: str, here: str) -> list[Place]:
         reader = _Reader()

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from time import process_time
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place, Value
 from domain.errors import ConfigInvalid
-from tests.growth import assert_linear
+from tests.growth import assert_linear, cost
 
 MEGABYTE = 1024 * 1024
 MAX_TIMES = 10
@@ -37,18 +36,11 @@ def checked(root: Map, values: dict[str, Value], issues: Issues) -> Map:
     return found
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Processor time of it."""
-    started = process_time()
-    work()
-    return process_time() - started
-
-
 @pytest.fixture(scope="module")
 def allowed() -> float:
     """Seconds for as many blocks as one configuration may have, here and now."""
     root, values = many(10_000, "$[[ inputs.list[0] | truncate(0,#) ]]"), {"list": as_value(["a"], Place(1, 1))}
-    return seconds(partial(checked, root, values, Issues("")))
+    return cost(partial(checked, root, values, Issues("")), attempts=1)
 
 
 def bomb(levels: int, width: int) -> list[Any]:
@@ -88,7 +80,7 @@ def test_limits(root: Map, values: dict[str, Any], said: str, allowed: float) ->
         with pytest.raises(ConfigInvalid, match=said):
             checked(root, known, Issues(".gitlab-ci.yml"))
 
-    assert seconds(refused) < MAX_TIMES * allowed
+    assert cost(refused, attempts=1) < MAX_TIMES * allowed
 
 
 def test_a_list_is_not_spliced_in_for_ever() -> None:
@@ -104,7 +96,7 @@ def test_an_alias_bomb_costs_nothing(allowed: float) -> None:
     levels = "\n".join(f"l{number}: &l{number} [{', '.join([f'*l{number - 1}'] * 9)}]" for number in range(1, 6))
     text = f"l0: &l0 ['$[[ inputs.name ]]']\n{levels}\n"
     root = read(text, Issues("")).root
-    assert seconds(partial(checked, root, {"name": "web"}, Issues(""))) < allowed
+    assert cost(partial(checked, root, {"name": "web"}, Issues("")), attempts=1) < allowed
 
 
 @pytest.mark.parametrize("part", ["$[[", "$[[\n", "]]", "$[[ a", "$[[ a ]", "$[[ a\n]]", "[[ ]] ", "$[[ \n \n a b\n"])
