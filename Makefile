@@ -50,8 +50,8 @@ check: setup ## style, types, and that imports point down
 	$(BIN)/mypy -n $(CORES)
 	$(BIN)/lint-imports
 
-test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=10 $(if $(SHUFFLE),-p randomly)
+test: check ## check, then all tests but the slow ones (SHUFFLE=1: in a random order, whose seed is printed; BUT=FOLDER: not those)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=10 $(if $(SHUFFLE),-p randomly) $(addprefix --ignore=,$(BUT))
 
 test-quick: setup ## style, imports, and what needs no installation: the domain and its cases (under a minute)
 	$(BIN)/ruff check

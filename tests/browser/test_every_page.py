@@ -79,13 +79,16 @@ async def looked_at(tab: Visitor, path: str) -> Look:
     await tab.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
     figures = await tab.visit(path)
     times, moving = await tab.page.evaluate(_TIMES), await tab.page.evaluate(_MOVES)
+    await tab.page.set_viewport_size({"width": SMALL[0], "height": SMALL[1]})
+    await tab.settled()
+    overflow = await tab.overflow()
+    await tab.page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    await tab.without_repetitions()
+    await tab.settled()
     wrong = [f"axe: {text}" for text in await tab.serious()]
     await tab.page.emulate_media(color_scheme="dark")
     await tab.settled()
     wrong += [f"axe, dark: {text}" for text in await tab.serious(**_DARK_ALONE)]
-    await tab.page.set_viewport_size({"width": SMALL[0], "height": SMALL[1]})
-    await tab.settled()
-    overflow = await tab.overflow()
     return Look(figures, [*tab.faults.all(), *wrong], times, moving, overflow)
 
 

@@ -121,6 +121,10 @@ class Visitor:
             for place in rule["nodes"][:3]
         ]
 
+    async def without_repetitions(self) -> None:
+        """Take out rows that look like many others: axe takes a minute for ten thousand, and learns nothing."""
+        await self.page.evaluate(_REPEATED, _MAX_ALIKE)
+
     async def overflow(self) -> list[str]:
         """How far the page is wider than its window, and what sticks out; empty if it is not."""
         found: list[str] = await self.page.evaluate(_OVERFLOW)
@@ -128,6 +132,9 @@ class Visitor:
 
 
 _OVERFLOW: Final = probe("overflow")
+_REPEATED: Final = probe("repeated")
+_MAX_ALIKE: Final = 20
+"""So many rows of one look stay."""
 
 
 def _why(place: Mapping[str, Any]) -> str:
