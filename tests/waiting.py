@@ -15,6 +15,8 @@ _SHARE = 0.02
 """Seconds between two looks, and the share of the time that was waited: what comes at once is seen at once, what takes
 long is not asked for all the time."""
 
+HANGS: Final = 60.0
+"""Seconds after which a test calls what it awaits hung, however busy the machine is: it says nothing of speed."""
 _PATIENT: Final = 20.0
 _BUSY: Final = 3
 """From so many seconds on, a deadline is there to end what hangs, not to say how fast something is: it may be so many

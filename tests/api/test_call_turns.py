@@ -16,7 +16,7 @@ from models.session import Database
 from rigs.ports import LOCAL
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.api.v4.site import Person, Site, open_site, serving
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 HERE = key_of_address(LOCAL)
 
@@ -140,7 +140,7 @@ async def test_slow_bodies_of_nobody_count_for_their_address(site: Site, monkeyp
 
 
 async def test_runners_git_and_probes_do_not_wait_for_those_of_their_address(site: Site) -> None:
-    async with http(site) as client, of_sign_in(client), asyncio.timeout(10):
+    async with http(site) as client, of_sign_in(client), asyncio.timeout(HANGS):
         await running(HERE, CALLS.of_caller)
         poll = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN, "system_id": "s_tests"})
         assert poll.status_code == 204

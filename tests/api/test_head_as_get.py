@@ -9,9 +9,8 @@ from tests.api.v4.site import open_site, serving
 from tests.permissions.calls import call_of
 from tests.permissions.place import open_place
 from tests.permissions.routes import every_route
+from tests.waiting import HANGS
 
-IMMEDIATE = 10.0
-"""Seconds for one call on a busy machine; a stream takes longer."""
 OWN = {
     "/api/v4/projects/{project}/repository/branches/{branch}": "GitLab: 204, whether there is such a branch",
     "/api/v4/projects/{project}/repository/files/{file_path}": "GitLab: what is known of a file, in headers only",
@@ -45,7 +44,7 @@ async def _difference(client: httpx.AsyncClient, path: str) -> str:
 async def test_pages_lists_streams_and_refusals_answer_head(tmp_path: Path, sqlite_url: str) -> None:
     async with open_site(tmp_path, sqlite_url) as site, serving(site) as url:
         shown = {"PRIVATE-TOKEN": site.root.token}
-        async with httpx.AsyncClient(base_url=url, headers=shown, trust_env=False, timeout=IMMEDIATE) as client:
+        async with httpx.AsyncClient(base_url=url, headers=shown, trust_env=False, timeout=HANGS) as client:
             for path in ("/", "/-/api", "/-/events", "/api/v4/projects", "/api/v4/projects/9", "/nowhere/at/all"):
                 assert not await _difference(client, path)
             assert (await client.head("/api/v4/projects")).headers["x-total"] == "1"
@@ -58,6 +57,6 @@ async def test_every_get_has_a_head_of_the_same_status_and_headers(tmp_path: Pat
         values = {**place.objects["own"], "caller": str(place.site.root.id)}
         routes = [route for method, route in every_route(place.site.services) if method == "GET" and route not in OWN]
         assert len(routes) > 150
-        async with httpx.AsyncClient(base_url=url, headers=shown, trust_env=False, timeout=IMMEDIATE) as client:
+        async with httpx.AsyncClient(base_url=url, headers=shown, trust_env=False, timeout=HANGS) as client:
             wrong = [await _difference(client, call_of("GET", route).filled(values).path) for route in routes]
         assert not any(wrong), "\n".join(filter(None, wrong))

@@ -13,7 +13,7 @@ from api.leaving_callers import EndsWithCaller
 from api.v4.router import routers
 from git.turns import COMMANDS
 from tests.api.v4.site import Person, Site, open_site, serving
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 SCRIPT = """#!/bin/sh
 case "$*" in *diff-tree*) echo $$ > {folder}/$$.pid; read x < {folder}/gate;; esac
@@ -74,7 +74,7 @@ async def test_a_comparison_ends_when_nobody_waits_for_it_and_others_go_on(site:
     async with http(site, eve) as client:
         asking = [asyncio.create_task(client.get(f"{project}/repository/commits/main/diff?n={n}")) for n in range(12)]
         await diffs.until(COMMANDS.of_caller)
-        async with asyncio.timeout(10), http(site, site.root) as other:
+        async with asyncio.timeout(HANGS), http(site, site.root) as other:
             assert (await other.get(f"{project}/repository/branches")).status_code == 200
             assert await site.services.passwords.is_right("", "guess") is False
         for one in asking:

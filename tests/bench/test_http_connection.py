@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 from bench.http_connection import Connection
+from tests.waiting import HANGS
 
 Served = tuple[int, list[Any]]
 """The port, and what came: method, path, headers, body."""
@@ -55,7 +56,7 @@ async def test_it_connects_again_after_the_server_closed(server: Served) -> None
     connection = Connection("127.0.0.1", port)
     response = await connection.request("POST", "/last")
     assert response.headers == {b"x-gitlab-last-update": b"waiting"}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         assert (await connection.request("GET", "/")).status == 201
     connection.close()
     assert len(seen) == 2

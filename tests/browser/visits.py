@@ -13,6 +13,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog
 from tests.browser.chromium import signed_in_at
 from tests.browser.live_stack import LiveStack, Person
 from tests.browser.probes import probe
+from tests.waiting import HANGS
 
 Theme = Literal["light", "dark"]
 
@@ -27,7 +28,6 @@ if (window === top) addEventListener('securitypolicyviolation', (event) => windo
   `${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`));
 """
 _PAINT: Final = probe("paint")
-_PAINTED: Final = 10.0
 _BY_SCRIPTS: Final = ("Fetch", "XHR", "EventSource")
 """What a page asks for when it is there: pieces of logs, for one."""
 _SETTLED: Final = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
@@ -96,10 +96,10 @@ class Visitor:
         response = await self.page.goto(path if path.startswith("http") else f"{self.url}{path}", wait_until="load")
         assert response is not None
         try:
-            async with asyncio.timeout(_PAINTED):
+            async with asyncio.timeout(HANGS):
                 paint = await self.page.evaluate(_PAINT)
         except TimeoutError as error:
-            raise AssertionError(f"{path} is not painted within {_PAINTED:g} s") from error
+            raise AssertionError(f"{path} is not painted within {HANGS:g} s") from error
         await self.settled()
         sizes = [
             size for name, size in self._sizes.items() if self._kinds.get(name) not in ("Fetch", "XHR", "EventSource")

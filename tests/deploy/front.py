@@ -13,11 +13,10 @@ import pytest
 from aiohttp import web
 
 from rigs.ports import free_port
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 RENDER = ROOT / "deploy" / "nginx" / "render.py"
-STARTED_WITHIN = 10.0
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -33,8 +32,8 @@ def nginx_binary() -> str:
 
 
 async def listening(port: int) -> None:
-    """Return when something accepts connections on `port`; TimeoutError after 10 s."""
-    async with asyncio.timeout(STARTED_WITHIN):
+    """Return when something accepts connections on `port`; TimeoutError if it hangs."""
+    async with asyncio.timeout(HANGS):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -47,12 +46,12 @@ async def listening(port: int) -> None:
 
 
 async def has_pid(folder: Path) -> None:
-    """Return when nginx has written its process id, which it does once it listens; TimeoutError after 10 s."""
+    """Return when nginx has written its process id, which it does once it listens; TimeoutError if it hangs."""
 
     async def written() -> bool:
         return _ends_a_line(folder / "nginx.pid")
 
-    await eventually(written, "nginx.pid has a process id", within=STARTED_WITHIN)
+    await eventually(written, "nginx.pid has a process id", within=HANGS)
 
 
 def _ends_a_line(file: Path) -> bool:

@@ -21,7 +21,7 @@ from pods.router import Router
 from rigs.ports import LOCAL, free_port, free_ports
 from settings import FrontLimits, Settings
 from tests.deploy.front import RENDER, Handler, Pods, api, front
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 NUMBERS = {0: "default", 1: "one", 7: "seven"}
 ORGANISATIONS = {"acme": 1, "globex": 7}
@@ -151,7 +151,7 @@ async def sent(port: int, method: str, path: str, headers: Mapping[str, str], bo
     reader, writer = await asyncio.open_connection(LOCAL, port)
     try:
         writer.write("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + body)
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(HANGS):
             head, _, content = (await reader.read()).partition(b"\r\n\r\n")
     finally:
         writer.close()

@@ -15,8 +15,8 @@ from settings import FrontLimits
 from tests.deploy.front import api, cutting_api, front
 from tests.deploy.streamed_upload import StreamedUpload
 from tests.git.serving import git
+from tests.waiting import HANGS
 
-WITHIN = 15.0
 AWAY = {
     ("POST", "/api/v4/jobs/request"): "5",
     ("PATCH", "/api/v4/jobs/7/trace"): "5",
@@ -47,7 +47,7 @@ async def echo(request: web.Request) -> web.Response:
 @pytest.fixture
 async def client() -> AsyncIterator[aiohttp.ClientSession]:
     """A client that follows no redirect of its own accord and gives up after 15 s."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=WITHIN)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HANGS)) as session:
         yield session
 
 
@@ -83,7 +83,7 @@ async def test_an_api_that_comes_back_is_found_without_a_restart_of_the_front(
     async with front(tmp_path, f"127.0.0.1:{port}", f"127.0.0.1:{free_port()}") as address:
         async with client.get(f"{address}/x") as response:
             assert response.status == 503
-        async with api(echo, port), asyncio.timeout(WITHIN):
+        async with api(echo, port), asyncio.timeout(HANGS):
             while True:
                 async with client.get(f"{address}/x") as response:
                     if response.status == 200:

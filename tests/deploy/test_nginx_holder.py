@@ -19,9 +19,8 @@ from rigs.ports import LOCAL, free_port
 from settings import FrontLimits, Settings
 from tests.deploy.front import api, cutting_api, front
 from tests.pods.supervised_front import calling
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
-WITHIN = 15.0
 LARGE = b"a" * 8_000_000
 HELD = [
     ("PUT", "/api/v4/jobs/7", b"{}"),
@@ -94,7 +93,7 @@ async def test_what_would_be_lost_is_held_until_an_api_is_back(site: Site, clien
         for method, path, body in HELD
     ]
     await site.holds(len(HELD))
-    async with api(echo, site.api_port), asyncio.timeout(WITHIN):
+    async with api(echo, site.api_port), asyncio.timeout(HANGS):
         for call, (_, path, body) in zip(calls, HELD, strict=True):
             async with await call as response:
                 seen = await response.json()
@@ -106,7 +105,7 @@ async def test_what_would_be_lost_is_held_until_an_api_is_back(site: Site, clien
 async def test_polls_and_people_get_their_503_at_once(
     site: Site, client: aiohttp.ClientSession, method: str, path: str
 ) -> None:
-    async with asyncio.timeout(WITHIN), client.request(method, site.address + path) as response:
+    async with asyncio.timeout(HANGS), client.request(method, site.address + path) as response:
         assert (response.status, response.headers["Retry-After"]) == (503, "5")
 
 

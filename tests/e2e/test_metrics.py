@@ -19,7 +19,7 @@ from metrics.definition import By, Definition
 from tests.faults.stack import Stack, jobs_of, pipeline_of, place_of_jobs, running
 from tests.metrics.promtool import promtool
 from tests.metrics.scraping import Scrape, scrape
-from tests.waiting import until
+from tests.waiting import HANGS, until
 
 pytestmark = pytest.mark.slow
 
@@ -207,7 +207,7 @@ def test_temporal_s_server_tells_its_own(story: Story) -> None:
 
 
 def scrape_text(port: int) -> str:
-    return httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=10, trust_env=False).text
+    return httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=HANGS, trust_env=False).text
 
 
 @pytest.mark.parametrize("of", [lambda s: s.metrics_port, lambda s: s.front_metrics_port], ids=["server", "front"])
@@ -222,7 +222,7 @@ def test_prometheus_own_tool_finds_no_fault(story: Story, of: Callable[[Any], in
 def test_nothing_of_it_is_told_through_the_front(story: Story, path: str) -> None:
     settings = story.stack.settings
     for headers in ({}, {"PRIVATE-TOKEN": story.scene.token}):
-        response = httpx.get(f"{settings.url}{path}", headers=headers, timeout=10, trust_env=False)
+        response = httpx.get(f"{settings.url}{path}", headers=headers, timeout=HANGS, trust_env=False)
         assert response.status_code in {401, 403, 404}, (path, response.status_code)
         assert "perdure_" not in response.text
     behind = httpx.get(f"http://127.0.0.1:{settings.api_port}/metrics", trust_env=False)
@@ -236,7 +236,7 @@ def test_a_front_whose_api_died_counts_that(story: Story) -> None:
     story.stack.kill("api")
 
     def away() -> bool:
-        httpx.get(f"{story.stack.settings.url}/", timeout=10, trust_env=False)
+        httpx.get(f"{story.stack.settings.url}/", timeout=HANGS, trust_env=False)
         return scrape(front_port).total(names.FRONT_AWAY) > 0
 
     until(away, 30)

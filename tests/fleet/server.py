@@ -11,6 +11,8 @@ from zlib import crc32
 from aiohttp import BodyPartReader, web
 from aiohttp.typedefs import Handler
 
+from tests.waiting import HANGS
+
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 
 
@@ -77,7 +79,7 @@ class ProtocolServer:
             await self.runner.cleanup()
             self.runner = None
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 20) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = HANGS) -> None:
         """Wait until something that arrived makes the condition true."""
         async with asyncio.timeout(seconds), self.changed:
             await self.changed.wait_for(condition)

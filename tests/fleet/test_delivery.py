@@ -14,6 +14,7 @@ from fleet.reply import Answer, JobReply
 from fleet.trace import Trace
 from fleet.verdict import SUCCESS, failed
 from tests.fleet.server import Fault, ProtocolServer, answer, lose_answer
+from tests.waiting import HANGS
 
 KEY = JobKey(1, "glcbt-1-secret")
 TIMES = DeliveryTimes(first=0.01, interval=0.02, heartbeat=0.1)
@@ -174,7 +175,7 @@ async def test_abort_stops_the_sending(
     delivery = Delivery(client, KEY, trace, times=TIMES, on_reply=replies.append)
     server.faults["patch"].append(fault)
     trace.write_output(b"x")
-    await asyncio.wait_for(delivery.run(), 10)
+    await asyncio.wait_for(delivery.run(), HANGS)
     assert replies[-1].answer is Answer.ABORT
     assert await delivery.finish(SUCCESS)
     assert len(server.seen) == 1

@@ -15,7 +15,7 @@ from domain.errors import Unavailable
 from git import git_process
 from git.command import run, start
 from git.turns import CALLER, COMMANDS, STREAMS, GitCaller, Places, Turns
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 Tasks: TypeAlias = list[asyncio.Task[object]]
 QUICK = ("--version",)
@@ -127,7 +127,7 @@ async def test_one_caller_leaves_places_to_others_and_to_the_server(slow: Slow, 
     """They ask for more than there is, in many repositories; whoever else comes is served at once."""
     tasks += [asyncio.create_task(ask("eve", *slow.words(f"{n}"))) for n in range(40)]
     await slow.until(COMMANDS.of_caller)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         await asyncio.gather(*(ask(f"user {n}", *QUICK) for n in range(20)))
         await run(QUICK)
         await Passwords().is_right("", "guess")
@@ -137,7 +137,7 @@ async def test_one_caller_leaves_places_to_others_and_to_the_server(slow: Slow, 
 async def test_many_callers_leave_the_server_its_threads(slow: Slow, tasks: Tasks) -> None:
     tasks += [asyncio.create_task(ask(f"user {n}", *slow.words(f"{n}"))) for n in range(COMMANDS.at_once + 20)]
     await slow.until(COMMANDS.at_once)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         await run(QUICK)
         await asyncio.to_thread(os.getpid)
 
@@ -145,7 +145,7 @@ async def test_many_callers_leave_the_server_its_threads(slow: Slow, tasks: Task
 async def test_one_repository_does_not_take_all_places(slow: Slow, tasks: Tasks) -> None:
     tasks += [asyncio.create_task(ask(f"user {n}", *slow.words("same"))) for n in range(COMMANDS.at_once)]
     await slow.until(COMMANDS.of_repository)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         await ask("bob", "--git-dir=/another", "version")
 
 
@@ -216,7 +216,7 @@ async def test_a_turn_that_many_give_up_at_once_is_free() -> None:
 
 async def test_who_has_a_turn_needs_no_second_one() -> None:
     asked_by("eve")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         async with AsyncExitStack() as stack:
             for _ in range(STREAMS.of_caller + 1):
                 await stack.enter_async_context(start(QUICK))

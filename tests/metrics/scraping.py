@@ -7,6 +7,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from metrics.definition import Definition, Kind
+from tests.waiting import HANGS
 
 _TYPE: Final = {"text/plain; version=0.0.4; charset=utf-8"}
 
@@ -38,7 +39,7 @@ class Scrape:
 
 def scrape(port: int) -> Scrape:
     """Read a process on this machine."""
-    response = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=10, trust_env=False)
+    response = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=HANGS, trust_env=False)
     assert response.status_code == 200
     assert response.headers["content-type"] in _TYPE
     return Scrape(response.text)

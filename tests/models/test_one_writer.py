@@ -15,6 +15,7 @@ from models.session import Database
 from settings import Settings
 from tests.models.database import migrated
 from tests.models.world import BEGIN
+from tests.waiting import HANGS
 
 COUNT = select(func.count()).select_from(namespace)
 FOREIGN = """
@@ -112,7 +113,7 @@ async def test_while_another_process_writes_everything_else_goes_on(file: Databa
         assert not writing.done()
         foreign.execute(FOREIGN)
         foreign.execute("COMMIT")
-        await asyncio.wait_for(writing, 10)
+        await asyncio.wait_for(writing, HANGS)
     finally:
         foreign.close()
     assert await organisations(file) == 2

@@ -10,6 +10,7 @@ from domain.pipelines.status import Status
 from models.repositories.pipelines import outbox, unfinished
 from models.repositories.pipelines.verdicts import outcomes
 from tests.models.world import World, outbox_table
+from tests.waiting import HANGS
 
 
 async def test_outbox_rows_are_taken_unsent(world: World) -> None:
@@ -31,7 +32,7 @@ async def test_two_relays_never_hold_the_same_row(world: World) -> None:
         await world.create()
     async with world.database.write() as one, world.database.write() as two:
         mine = {row.id for row in await outbox.unsent(one, world.now(), 2)}
-        others = {row.id for row in await asyncio.wait_for(outbox.unsent(two, world.now(), 10), 5)}
+        others = {row.id for row in await asyncio.wait_for(outbox.unsent(two, world.now(), 10), HANGS)}
         assert len(mine) == len(others) == 2
         assert mine.isdisjoint(others)
 

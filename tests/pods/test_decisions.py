@@ -16,8 +16,8 @@ from pods.front import routing
 from rigs.ports import LOCAL, free_port
 from tests.domain.pods.test_routing import CLUSTER, HEADERS, of
 from tests.pods.upstreams import front_settings
+from tests.waiting import HANGS
 
-WITHIN = 5.0
 SEVEN = {"PRIVATE-TOKEN": of(7)}
 
 
@@ -37,7 +37,7 @@ class Cluster:
     async def asked(self, *questions: bytes) -> bytes:
         """All that is answered until the connection is closed."""
         reader, writer = await asyncio.open_connection(LOCAL, self.port)
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(HANGS):
             for one in questions:
                 writer.write(one)
                 await writer.drain()
@@ -112,8 +112,8 @@ async def test_a_front_that_leaves_tells_nobody_any_more() -> None:
         reader, writer = await asyncio.open_connection(LOCAL, port)
         writer.write(question("GET", "/", {}))
         assert answers(await reader.readuntil(b"\r\n\r\n")) == ["0 "]
-        await running.leave(WITHIN)
-        async with asyncio.timeout(WITHIN):
+        await running.leave(HANGS)
+        async with asyncio.timeout(HANGS):
             assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()

@@ -14,6 +14,7 @@ from pods.front import serving
 from pods.request_body import SMALL
 from rigs.ports import free_port
 from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
+from tests.waiting import HANGS
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ async def test_expect_100_continue(size: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
         head = f"PUT /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: {size}\r\n\r\n"
         writer.write(head.encode())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANGS):
             assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
             writer.write(b"x" * size)
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 201 ")
@@ -196,7 +197,7 @@ async def test_early_refusal_of_an_upload_reaches_the_client() -> None:
         writer.write(
             b"POST /api/v4/jobs/1/artifacts HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANGS):
             head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 413 ")
         assert b"connection: close" in head.lower()
@@ -220,7 +221,7 @@ async def test_events_pass_one_by_one(client: aiohttp.ClientSession) -> None:
         serving(settings),
         http_upstream(settings.api_port, upstream),
         client.get(f"{settings.url}/events") as answer,
-        asyncio.timeout(5),
+        asyncio.timeout(HANGS),
     ):
         for number in range(3):
             assert await answer.content.readuntil(b"\n\n") == f"data: {number}\n\n".encode()
@@ -282,7 +283,7 @@ async def test_client_that_stops_sending_is_timed_out(framing: str) -> None:
     async with serving(settings), http_upstream(settings.api_port, echo):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
         writer.write(f"PUT /x HTTP/1.1\r\nHost: h\r\n{framing}\r\n\r\n".encode())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANGS):
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 408 ")
         writer.close()
 
@@ -292,7 +293,7 @@ async def test_header_that_never_ends_is_closed() -> None:
     async with serving(settings):
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
         writer.write(b"GET / HTTP/1.1\r\nHost:")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANGS):
             assert await reader.read() == b""
         writer.close()
 

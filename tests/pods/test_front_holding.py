@@ -13,6 +13,7 @@ from pods.forwarding import Front
 from pods.front import serving
 from pods.request_body import SMALL
 from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
+from tests.waiting import HANGS
 
 HELD = [
     ("PUT", "/api/v4/jobs/7"),
@@ -25,7 +26,6 @@ HELD = [
 ]
 IMMEDIATE = [("POST", "/api/v4/jobs/request"), ("GET", "/api/v4/projects"), ("POST", "/api/v4/projects")]
 AGAIN = ("PUT /api/v4/jobs/7", "PATCH /api/v4/jobs/7/trace", "POST /api/v4/jobs/7/artifacts")
-WITHIN = 5.0
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_what_would_be_lost_is_held_until_the_api_is_back(
         body = None if method == "GET" else "0000" if small else in_parts("0000")
         call = asyncio.create_task(client.request(method, settings.url + path, data=body))
         await is_held([call], running.front, 1)
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await call as response:
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS), await call as response:
             assert response.status == 201
             assert (await response.json())["body"] == ("" if method == "GET" else "0000")
 
@@ -103,7 +103,7 @@ async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession
         async with client.get(f"{settings.url}/api/v4/version") as response:
             assert response.status == 503, "the front had every occasion to read"
         assert request.content.total_bytes == 0
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS):
             assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 201 ")
             assert (await call).status == 201
         writer.close()
@@ -121,7 +121,7 @@ async def test_what_the_api_may_have_taken_before_it_died_is_sent_again(
             sending = asyncio.create_task(client.request(method, settings.url + path, data="0000"))
             await is_held([sending], running.front, 1)
         assert next(head.split(b"\r\n")[0] for head in seen) == f"{call} HTTP/1.1".encode()
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN), await sending as response:
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS), await sending as response:
             assert (response.status, (await response.json())["body"]) == (201, "0000")
 
 
@@ -138,7 +138,7 @@ async def test_a_piece_of_log_that_was_taken_before_the_api_died_was_taken(
         async with raw_upstream(settings.api_port, b""):
             sending = asyncio.create_task(client.patch(path, data="0000", headers=headers))
             await is_held([sending], running.front, 1)
-        async with http_upstream(settings.api_port, refuse), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, refuse), asyncio.timeout(HANGS):
             async with await sending as response:
                 assert (response.status, response.headers["Range"]) == (status, end)
             async with client.patch(path, data="0000", headers=headers) as response:
@@ -212,7 +212,7 @@ async def test_who_gives_way_when_every_place_is_taken(client: aiohttp.ClientSes
         await come(BY_WORTH[-1])
         assert (await calls[4]).status == 503, "the older of two results gave way"
         assert len(running.front.holding) == 2
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS):
             assert [(await call).status for call in calls[-2:]] == [201, 201]
 
 
@@ -224,7 +224,7 @@ async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client: a
             calls.append(asyncio.create_task(client.request(method, settings.url + path, data="0000")))
             await until(partial(holds, running.front, min(len(calls), 2)))
         assert (await calls[1]).status == 503
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS):
             assert [(await calls[number]).status for number in (0, 2)] == [201, 201]
 
 
@@ -239,7 +239,7 @@ async def test_memory_is_bounded_as_well(client: aiohttp.ClientSession) -> None:
         assert (await calls[0]).status == 503, "the oldest of three that do not fit together"
         calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7")))
         await is_held(calls, running.front, 3)
-        async with http_upstream(settings.api_port, echo), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS):
             assert [(await call).status for call in calls[1:]] == [201] * 3
 
 
@@ -274,7 +274,7 @@ async def test_what_is_worth_most_goes_on_first(client: aiohttp.ClientSession) -
             for method, path in [("GET", "/g/p.git/info/refs"), ("PATCH", "/api/v4/jobs/7/trace"), BY_WORTH[-1]]
         ]
         await is_held(calls, running.front, 3)
-        async with http_upstream(settings.api_port, note), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, note), asyncio.timeout(HANGS):
             await asyncio.gather(*calls)
     assert order == ["PUT", "PATCH", "GET"]
 
@@ -294,7 +294,7 @@ async def test_one_probe_asks_for_all(client: aiohttp.ClientSession) -> None:
     async with serving(settings) as running:
         calls = [asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/{number}")) for number in range(90)]
         await is_held(calls, running.front, 90)
-        async with http_upstream(settings.api_port, starting), asyncio.timeout(WITHIN):
+        async with http_upstream(settings.api_port, starting), asyncio.timeout(HANGS):
             assert {response.status for response in await asyncio.gather(*calls)} == {201}
     assert asked == 4
 
@@ -304,7 +304,7 @@ async def test_a_front_that_is_stopped_answers_what_it_holds(client: aiohttp.Cli
     async with serving(settings) as running:
         call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", json={}))
         await is_held([call], running.front, 1)
-    async with asyncio.timeout(WITHIN), await call as response:
+    async with asyncio.timeout(HANGS), await call as response:
         assert response.status == 503
 
 

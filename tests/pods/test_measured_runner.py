@@ -15,6 +15,7 @@ from pods.front import serving
 from pods.listening import opened
 from tests.faults.measured_runner import Dropped, MeasuredRunner
 from tests.pods.upstreams import front_settings, http_upstream
+from tests.waiting import HANGS
 
 SCALE = 100.0
 JOB = {"id": 7, "token": "glcbt-7"}
@@ -48,7 +49,7 @@ async def lost(seconds: float, *, front: bool, hold: float) -> set[str]:
         if not front:
             await running.enter_async_context(serving(settings, [listener]))
         await running.enter_async_context(http_upstream(settings.api_port, api))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS):
             ends = await asyncio.gather(*calls.values(), return_exceptions=True)
         assert all(end is None or isinstance(end, Dropped) for end in ends), ends
         return {name for name, end in zip(calls, ends, strict=True) if end is not None}

@@ -30,7 +30,7 @@ from settings import DirectorySettings, FrontLimits, Settings
 from tests.metrics.scraping import Scrape
 from tests.pods.directory.process import DirectoryProcess, directory_process
 from tests.pods.upstreams import front_settings, http_upstream
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 
 @dataclass
@@ -128,7 +128,7 @@ async def test_a_pod_that_moves_keeps_what_it_answers_and_what_is_held_for_it() 
         newest = Api("newest")
         async with http_upstream(newest.port, newest.handle):
             await rig.tell(Directory(3, (Pod(0, "old", f"{LOCAL}:{newest.port}"),)))
-            assert await asyncio.wait_for(held, 10) == (200, "newest")
+            assert await asyncio.wait_for(held, HANGS) == (200, "newest")
 
 
 @pytest.mark.parametrize("is_body_read", [False, True])
@@ -197,7 +197,7 @@ async def test_what_is_held_for_a_pod_that_goes_gets_its_503() -> None:
 
         await eventually(is_held, "the result of a job waits")
         await rig.tell(Directory(2, (pod(0, a),)))
-        assert (await asyncio.wait_for(held, 10))[0] == 503
+        assert (await asyncio.wait_for(held, HANGS))[0] == 503
 
 
 async def test_the_keys_of_a_pod_that_is_away_are_those_that_the_directory_has() -> None:

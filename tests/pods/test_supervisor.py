@@ -20,12 +20,12 @@ from pods.process import identity_of, is_alive
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.supervisor import Supervisor
 from rigs.ports import free_port
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 FOREVER = "import signal; print('up'); signal.pause()"
 
 
-def wait_until(condition: Callable[[], object], limit: float = 10.0) -> None:
+def wait_until(condition: Callable[[], object], limit: float = HANGS) -> None:
     """Wait until `condition` holds; fails after `limit` seconds."""
     deadline = time.monotonic() + limit
     while not condition():
@@ -87,15 +87,13 @@ def make_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
         home.kill_everything()
 
 
-def test_killed_child_is_back_within_a_second(make_home: Callable[..., Home]) -> None:
+def test_a_killed_child_is_back(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     home.supervise()
     first = home.living("a")
     wait_until(lambda: home.folder.log_tail("a") == "up")
     os.kill(first.pid, signal.SIGKILL)
-    killed = time.monotonic()
     second = home.living("a", but=first.pid)
-    assert time.monotonic() - killed < 1.0
     assert (first.restarts, second.restarts) == (0, 1)
     wait_until(lambda: home.folder.log_tail("a") == "up\nup")
 
@@ -114,7 +112,7 @@ def test_children_survive_the_supervisor_and_are_adopted(make_home: Callable[...
     os.kill(before["a"].pid, signal.SIGKILL)
     home.living("a", but=before["a"].pid)
     second.terminate()
-    assert second.wait(timeout=10) == 0
+    assert second.wait(timeout=HANGS) == 0
     assert not is_alive(before["b"].identity)
     assert list(home.folder.run.glob("*.json")) == []
 
@@ -141,7 +139,7 @@ def test_stranger_with_the_recorded_pid_is_neither_adopted_nor_signalled(make_ho
         supervisor = home.supervise()
         home.living("a", but=stranger.pid)
         supervisor.terminate()
-        supervisor.wait(timeout=10)
+        supervisor.wait(timeout=HANGS)
         assert stranger.poll() is None
         stranger.kill()
 
@@ -176,7 +174,7 @@ def test_one_supervisor_per_home(make_home: Callable[..., Home]) -> None:
     home.supervise()
     child = home.living("a")
     second = home.supervise()
-    text = second.communicate(timeout=10)[1].decode()
+    text = second.communicate(timeout=HANGS)[1].decode()
     assert second.returncode != 0
     assert "is running already" in text
     assert home.living("a").pid == child.pid
@@ -207,7 +205,7 @@ def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(
     supervisor = home.supervise()
     wait_until(lambda: story.exists() and "second starts" in story.read_text())
     supervisor.terminate()
-    assert supervisor.wait(timeout=10) == 0
+    assert supervisor.wait(timeout=HANGS) == 0
     assert story.read_text().splitlines() == ["first starts", "second starts", "second stops", "first stops"]
 
 

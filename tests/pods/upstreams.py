@@ -9,6 +9,7 @@ from aiohttp import web
 
 from rigs.ports import free_port
 from settings import FrontLimits, Settings
+from tests.waiting import HANGS
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -53,7 +54,7 @@ async def raw_upstream(port: int, response: bytes) -> AsyncIterator[list[bytes]]
         await server.wait_closed()
 
 
-async def until(condition: Callable[[], bool], limit: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], limit: float = HANGS) -> None:
     """Wait until `condition` holds; fails after `limit` seconds."""
     async with asyncio.timeout(limit):
         while not condition():  # a condition in another process has no event

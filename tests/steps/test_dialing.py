@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from steps.dialing import dialed
+from tests.waiting import HANGS
 
 
 class Failing:
@@ -44,7 +45,7 @@ async def test_the_last_words_are_heard(capsys: pytest.CaptureFixture[str]) -> N
         reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
         assert await reader.read(100) == b"garbage"
         writer.transport.abort()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS):
             await stream.closed.wait()
     assert "a step runner cannot be reached error='the reason'" in capsys.readouterr().out.replace("  ", " ")
 
@@ -58,9 +59,9 @@ async def test_a_connection_ends_while_its_stream_is_opened() -> None:
 
     async with dialed(never) as address:
         reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANGS):
             await opening.wait()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         assert await reader.read() == b""
     writer.close()
 
@@ -100,7 +101,7 @@ async def test_a_stream_is_closed_whenever_nobody_dials_any_more(turns: int) -> 
         reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
         for _ in range(turns):  # of the event loop: it ends within another step of the connection each time
             await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         assert await reader.read() == b""
     writer.close()
     assert [stream.is_closed for stream in streams] == [True] * len(streams)

@@ -19,7 +19,7 @@ from models.repositories.pipelines.outbox import COMMAND
 from settings import TimeLimits
 from steps.grpc_library import grpc
 from tests.models.world import job
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 from tests.workflows.pod import Pod
 from workflows.handles import Pipelines
 
@@ -171,7 +171,7 @@ async def test_whoever_asks_a_busy_server_waits_no_longer_than_they_said(pod: Po
         asked_of = services(pod, cast("Line", busy), 0.5)
         question = Operation(job_id=gate)
         asking = asyncio.create_task(ask(asked_of, pipeline_id, "play_job", question, pod.world.user_id))
-        await asyncio.wait({asking}, timeout=10)
+        await asyncio.wait({asking}, timeout=HANGS)
         assert asking.done()  # looked at before it is canceled: that would end the waiting, too
     assert asking.result().answer is None
     await pod.run("gate")

@@ -23,12 +23,10 @@ from settings import Settings, TimeLimits
 from tests.api.runner.hang_up import hang_up
 from tests.api.runner.world import World, opened_world
 from tests.fault_point import held_at, is_blocked, side_by_side
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = pytest.mark.both_databases
 
-SOON = 6.0
-"""Less than the time after which a held poll looks by itself."""
 ONE = "one: {script: x}\n"
 
 
@@ -43,7 +41,7 @@ async def hasty(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
 async def test_a_held_poll_finds_a_job_of_which_nobody_told(hasty: World) -> None:
     (asking,) = await hasty.held(1)
     await hasty.pipeline(ONE)
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def offered_after_the_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,16 +65,16 @@ async def test_a_job_that_is_offered_between_the_look_and_the_wait_is_not_missed
 ) -> None:
     await offered_after_the_look(world, monkeypatch)
     ticket = await world.old_ticket()
-    response = await asyncio.wait_for(world.request(last_update=ticket), SOON)
+    response = await asyncio.wait_for(world.request(last_update=ticket), HANGS)
     assert response.status_code == 201
 
 
 async def test_an_offer_of_two_jobs_serves_two_of_three_that_wait(world: World) -> None:
     asking = await world.held(3)
     await world.offer("many: {script: x, parallel: 2}\n")
-    served, waiting = await asyncio.wait(asking, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
+    served, waiting = await asyncio.wait(asking, timeout=HANGS, return_when=asyncio.FIRST_COMPLETED)
     while len(served) < 2:
-        more, waiting = await asyncio.wait(waiting, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
+        more, waiting = await asyncio.wait(waiting, timeout=HANGS, return_when=asyncio.FIRST_COMPLETED)
         assert more, "the second job was offered to nobody"
         served |= more
     assert len({(await task).json()["id"] for task in served}) == 2
@@ -99,9 +97,9 @@ async def test_a_process_that_is_about_to_stop_lets_held_polls_go(world: World) 
     asking = await world.held(2)
     world.services.drain.begun = True
     world.services.polls.let_go()
-    for response in await asyncio.wait_for(asyncio.gather(*asking), SOON):
+    for response in await asyncio.wait_for(asyncio.gather(*asking), HANGS):
         assert response.status_code == 204
-    late = await asyncio.wait_for(world.request(last_update="waiting"), SOON)
+    late = await asyncio.wait_for(world.request(last_update="waiting"), HANGS)
     assert late.status_code == 204
 
 
@@ -133,7 +131,7 @@ async def test_one_job_makes_one_of_twenty_held_polls_look(world: World, monkeyp
     asking = await world.held(20)
     looks = Looks(monkeypatch)
     await world.offer(ONE)
-    served, waiting = await asyncio.wait(asking, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
+    served, waiting = await asyncio.wait(asking, timeout=HANGS, return_when=asyncio.FIRST_COMPLETED)
     assert [task.result().status_code for task in served] == [201]
     assert (looks.all, len(world.services.polls._everybody())) == (1, 19)
     await let_go(waiting)
@@ -157,7 +155,7 @@ async def test_a_claim_that_is_rolled_back_calls_whoever_looked_past_it(
             await world.tell_of_jobs(pipeline_id)
             await eventually(is_called_in_vain, "the waiting runner has looked past the claim")
             raise ClientGone
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on(
@@ -176,7 +174,7 @@ async def test_a_call_for_another_job_than_the_one_that_was_found_is_passed_on(
 
         await eventually(is_called, "the first runner is called")
     assert first.result().status_code == 201
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def change_runner(world: World, **values: Any) -> None:
@@ -193,7 +191,7 @@ async def test_a_job_wakes_only_runners_that_may_take_it(world: World, monkeypat
     (asking,) = await world.held(1, token=tagged)
     looks = Looks(monkeypatch)
     await world.offer("one: {script: x, tags: [gpu]}\n")
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
     assert looks.all == 1
     await let_go([plain])
 
@@ -212,7 +210,7 @@ async def test_a_waiting_runner_that_may_take_more_is_called_for_what_waits(worl
     await world.offer(ONE)
     assert await is_blocked(asking, 0.2)
     await change_runner(world, paused=False)
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def test_a_change_of_which_nobody_told_is_seen_by_the_next_look(hasty: World) -> None:
@@ -221,7 +219,7 @@ async def test_a_change_of_which_nobody_told_is_seen_by_the_next_look(hasty: Wor
     await hasty.pipeline(ONE)
     async with hasty.services.database.write() as connection:
         await runners.change(connection, hasty.runner_id, paused=False)
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def ticket_of(world: World) -> str:
@@ -242,7 +240,7 @@ async def test_a_runner_whose_ticket_is_up_to_date_is_held_without_a_look(
     monkeypatch.setattr(queue_counts, "present", nobody)
     (asking,) = await world.held(1, last_update=ticket)
     await world.offer(ONE)
-    assert (await asyncio.wait_for(asking, SOON)).status_code == 201
+    assert (await asyncio.wait_for(asking, HANGS)).status_code == 201
 
 
 async def test_a_job_that_came_while_the_runner_was_away_is_found_at_once(world: World) -> None:
@@ -250,7 +248,7 @@ async def test_a_job_that_came_while_the_runner_was_away_is_found_at_once(world:
     await world.job()  # what it asks for is known from now on
     ticket = await ticket_of(world)
     await world.offer(ONE)
-    assert (await asyncio.wait_for(world.request(last_update=ticket), SOON)).status_code == 201
+    assert (await asyncio.wait_for(world.request(last_update=ticket), HANGS)).status_code == 201
 
 
 async def test_a_job_that_came_during_the_look_is_found_by_the_next_request(
@@ -259,7 +257,7 @@ async def test_a_job_that_came_during_the_look_is_found_by_the_next_request(
     """A runner without a ticket is not held: the call that it gets during its look goes to nobody."""
     await offered_after_the_look(world, monkeypatch)
     ticket = await ticket_of(world)
-    assert (await asyncio.wait_for(world.request(last_update=ticket), SOON)).status_code == 201
+    assert (await asyncio.wait_for(world.request(last_update=ticket), HANGS)).status_code == 201
 
 
 @pytest.mark.parametrize("ticket", ["waiting", "q1.0.00000000.99999.AAAAAAAAAAAAAAAAAAAAAA", "é" * 300])
@@ -274,7 +272,7 @@ async def test_the_ticket_of_another_runner_costs_a_look(world: World) -> None:
     tagged = await another_runner(world, tags=["gpu"])
     await world.offer("one: {script: x, tags: [gpu]}\n")
     (asking,) = await world.held(1, last_update=ticket)
-    assert (await asyncio.wait_for(world.request(token=tagged, last_update=ticket), SOON)).status_code == 201
+    assert (await asyncio.wait_for(world.request(token=tagged, last_update=ticket), HANGS)).status_code == 201
     await let_go([asking])
 
 
@@ -287,7 +285,7 @@ async def test_a_removed_runner_is_refused_although_it_was_known(world: World) -
     async def refused() -> bool:
         return (await world.request()).status_code == 403
 
-    await eventually(refused, "the runner is refused", SOON)
+    await eventually(refused, "the runner is refused", HANGS)
 
 
 async def test_a_runner_with_a_token_that_was_replaced_gets_no_job_even_if_nobody_told(world: World) -> None:

@@ -30,12 +30,12 @@ from models.repositories.owner import Owner
 from models.repositories.pipelines import decisions, loading
 from models.repositories.projects import ci_variables, projects
 from rigs.ports import LOCAL, free_port
-from settings import RefusalLimits, Settings
+from settings import RefusalLimits, Settings, TimeLimits
 from tests import forms
 from tests.api.runner.world import World, make_world
 from tests.api.v4.declared_responses import DeclaredResponses, WatchedTransport
 from tests.git.serving import git, new_work_tree
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 from workflows.handles import Pipelines
 
 _ticks = count(1_000_000)
@@ -161,8 +161,11 @@ class Site:
 
 @asynccontextmanager
 async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterator[Site]:
-    """An installation in `folder`, with `more` settings; it refuses as soon as it can, unless they say otherwise."""
-    more = {"refusals": RefusalLimits(refusal_pause=0), **more}
+    """An installation in `folder`, with `more` settings.
+
+    Unless they say otherwise, it refuses as soon as it can, and no held poll finds by itself what nobody told it of.
+    """
+    more = {"refusals": RefusalLimits(refusal_pause=0), "times": TimeLimits(queue_rescan=2 * HANGS), **more}
     port = free_port()
     home = folder / "home"
     url = f"http://{LOCAL}:{port}"

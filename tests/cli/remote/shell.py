@@ -21,6 +21,7 @@ from unittest import mock
 
 from cli import main
 from tests.cli.running import Ran
+from tests.waiting import HANGS
 
 ROOT = Path(__file__).parents[3]
 LINES, COLUMNS = 24, 160
@@ -115,21 +116,21 @@ class Terminal:
         """Type."""
         os.write(self._master, text.encode())
 
-    async def until(self, words: str, within: float = 20.0) -> None:
+    async def until(self, words: str, within: float = HANGS) -> None:
         """Return when these words were shown."""
         end = time.monotonic() + within
         while words not in self.shown:
             assert time.monotonic() < end, f"{words!r} was not shown:\n{self.shown}"
             await asyncio.to_thread(self._read)
 
-    async def until_hidden(self, within: float = 20.0) -> None:
+    async def until_hidden(self, within: float = HANGS) -> None:
         """Return when what is typed is not shown."""
         end = time.monotonic() + within
         while termios.tcgetattr(self._master)[3] & termios.ECHO:
             assert time.monotonic() < end, self.shown
             await asyncio.to_thread(self._read)
 
-    async def end(self, within: float = 20.0) -> int:
+    async def end(self, within: float = HANGS) -> int:
         """The exit code, when it has ended and all was read."""
         end = time.monotonic() + within
         while self._process.poll() is None:

@@ -12,13 +12,14 @@ from domain.errors import Invalid, StorageFull
 from files.process_start import process_start
 from fleet.executors.process import Command, Group, run_command
 from fleet.executors.survivors import MARK, end_survivors, find_survivors
+from tests.waiting import HANGS
 
 
 def bash(script: str, folder: Path, **environment: str) -> Command:
     return Command(("bash", "-c", script), folder, {"PATH": os.environ["PATH"], **environment})
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+async def until(condition: Callable[[], bool], seconds: float = HANGS) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)

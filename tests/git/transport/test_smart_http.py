@@ -13,7 +13,7 @@ from git.repository import HIDDEN_FROM_PUSH, Repository
 from git.transport.pkt_line import packet
 from git.transport.smart_http import Service, gunzip, protocol_version, serve
 from tests.git.serving import GitServer, git, new_commit, new_work_tree
-from tests.waiting import until
+from tests.waiting import HANGS, until
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ async def test_git_is_ended_when_the_answer_is_not_read_to_its_end(work: Path, s
     assert git_processes(repository)
     await response.aclose()
     # A child that git forks with signals blocked is not told of the end: it ends because nobody reads it any more.
-    until(lambda: not git_processes(repository), 5)
+    until(lambda: not git_processes(repository), HANGS)
 
 
 @pytest.mark.parametrize(

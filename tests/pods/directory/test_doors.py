@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from tests.pods.directory.served import Served, an_id, public_keys, take
+from tests.waiting import HANGS
 
 BLOCK = 2**40
 CLAIM = f"/v1/claims/{UUID(int=1)}"
@@ -108,16 +109,17 @@ async def test_readers_see_confirmed_paths_alone(directory: Served) -> None:
 
 async def test_a_reader_is_answered_as_soon_as_there_is_something(directory: Served) -> None:
     seen = await directory.all()
-    address = f"/v1/directory?epoch={seen['epoch']}&after={seen['version']}&wait=30"
+    known = f"/v1/directory?epoch={seen['epoch']}&after={seen['version']}"
+    address = f"{known}&wait={2 * HANGS:g}"
     waiting = [asyncio.create_task(directory.call("GET", address, directory.read)) for _ in range(3)]
     await asyncio.wait(waiting, timeout=0.2)
     assert not any(task.done() for task in waiting)
     await take(directory, 7, "acme")
-    for _, changes in await asyncio.wait_for(asyncio.gather(*waiting), 5):
+    for _, changes in await asyncio.wait_for(asyncio.gather(*waiting), HANGS):
         assert (changes["complete"], changes["pods"], changes["organisations"]) == (False, [], {"acme": 7})
-    empty = await directory.call("GET", address.replace("wait=30", "wait=0.05"), directory.read)
+    empty = await directory.call("GET", f"{known}&wait=0.05", directory.read)
     assert (empty[1]["version"], empty[1]["organisations"]) == (seen["version"] + 1, {"acme": 7})
-    nothing = address.replace(f"after={seen['version']}", f"after={seen['version'] + 1}").replace("wait=30", "wait=0")
+    nothing = known.replace(f"after={seen['version']}", f"after={seen['version'] + 1}") + "&wait=0"
     _, changes = await directory.call("GET", nothing, directory.read)
     assert (changes["complete"], changes["organisations"]) == (False, {})
 
@@ -125,7 +127,7 @@ async def test_a_reader_is_answered_as_soon_as_there_is_something(directory: Ser
 async def test_a_reader_of_another_life_gets_everything_at_once(directory: Served) -> None:
     seen = await directory.all()
     for query in (f"epoch=other&after={seen['version']}", f"epoch={seen['epoch']}&after={seen['version'] + 1}"):
-        status, changes = await directory.call("GET", f"/v1/directory?{query}&wait=30", directory.read)
+        status, changes = await directory.call("GET", f"/v1/directory?{query}&wait={2 * HANGS:g}", directory.read)
         assert (status, changes) == (200, seen)
 
 

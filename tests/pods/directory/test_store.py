@@ -18,7 +18,7 @@ from pods.directory.service import DirectoryService, PodFields
 from rigs.postgres import DRIVER
 from tests.pods.directory.process import directory_process
 from tests.pods.directory.served import Served, directory_settings
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 ADMIN = Caller(Role.ADMIN)
 
@@ -36,7 +36,7 @@ async def test_a_change_whose_caller_goes_away_is_made_and_told(
             await may_go_on.wait()
         return await real(work, writes=writes)
 
-    reader = asyncio.create_task(service.changes(ADMIN, seen["epoch"], seen["version"], 30))
+    reader = asyncio.create_task(service.changes(ADMIN, seen["epoch"], seen["version"], 2 * HANGS))
     monkeypatch.setattr(store._database, "run", slow)
     change = asyncio.create_task(service.put_pod(ADMIN, 7, PodFields(weight=9)))
     await is_there.wait()
@@ -45,7 +45,7 @@ async def test_a_change_whose_caller_goes_away_is_made_and_told(
         await change
     assert not reader.done()
     may_go_on.set()
-    changes = await asyncio.wait_for(reader, 5)
+    changes = await asyncio.wait_for(reader, HANGS)
     assert [pod["weight"] for pod in changes.pods] == [9]
 
 
@@ -90,7 +90,7 @@ async def test_who_is_held_has_a_response_when_the_service_is_told_to_end(tmp_pa
         held = asyncio.create_task(http.get(f"{process.url}/v1/directory", headers=headers, params=query))
         await asyncio.sleep(0.2)  # nothing tells that the request has come
         assert not held.done()
-        async with asyncio.timeout(4):  # it has five seconds to end what runs
+        async with asyncio.timeout(HANGS):  # it has five seconds to end what runs, and cuts what does not
             status = await process.kill(signal.SIGTERM)
             response = await held
         assert (response.status_code, response.json()["version"]) == (200, seen["version"])

@@ -15,7 +15,7 @@ from steps.service import following
 from steps.service.events import follow_events
 from steps.service.following import follow_log
 from steps.service.watching import Watched
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 ENOUGH: Final = 1_000
 """So many reads of a few bytes are those of somebody who lets nobody else do anything."""
@@ -84,7 +84,7 @@ async def test_the_rest_of_a_piece_is_waited_for(watched: Watched, name: str, or
     await eventually(lambda: _is(len(got) == 20 or reading.done()), "the second piece is read")
     watched.state = replace(watched.state, status=RunStatus.SUCCESS)
     watched._wake()
-    await asyncio.wait_for(reading, 10)
+    await asyncio.wait_for(reading, HANGS)
     assert bytes(got) == b"a" * 10 + b"b" * 10
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.steps.ways.cutting import relayed
+from tests.waiting import HANGS
 
 
 # With no turn at all asyncio 3.11 accepts the connection while the server closes, and forgets it.
@@ -26,7 +27,7 @@ async def test_both_connections_are_closed_whenever_it_is_left(turns: int) -> No
             reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
             for _ in range(turns):  # of the event loop: it ends within another step of the relay each time
                 await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         assert await reader.read() == b""
     writer.close()
     assert [each.transport.is_closing() for each in made] == [True] * len(made)

@@ -20,7 +20,7 @@ from tests.steps.service.serving import ROOT, Served
 from tests.steps.ways.api_server import ApiServer, api_server
 from tests.steps.ways.cutting import cut_at, relayed
 from tests.steps.ways.following import MEBIBYTE, echo, exchanged, follow, proxy_to
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ async def test_a_peer_that_is_silent_is_noticed(server: ApiServer, way: Way, mon
     monkeypatch.setattr(kubernetes, "_HEARTBEAT", 0.2)
     server.hears_pings = False
     stream = await way()()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         with pytest.raises(ConnectionError, match=r"the connection was cut"):
             await stream.read()
     await stream.close()

@@ -11,6 +11,7 @@ import pytest
 from domain.errors import Invalid, PerdureError, TooLarge
 from storage.reports.junit import parse_junit
 from storage.reports.parsers import PARSERS
+from tests.waiting import HANGS
 
 Parser = Callable[[bytes], Any]
 
@@ -37,11 +38,11 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 @pytest.mark.parametrize(("parser", "root"), XML.values(), ids=XML.keys())
-def test_hostile_xml_is_refused_within_a_second(parser: Parser, root: bytes, attack: bytes) -> None:
+def test_hostile_xml_is_refused(parser: Parser, root: bytes, attack: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(Invalid, match="report"):
         parser(attack % (root, root))
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < HANGS
 
 
 JSON = {
@@ -56,11 +57,11 @@ JSON = {
 
 @pytest.mark.parametrize("attack", JSON.values(), ids=JSON.keys())
 @pytest.mark.parametrize("kind", ["sast", "codequality", "terraform", "annotations"])
-def test_broken_json_is_refused_within_a_second(kind: str, attack: bytes) -> None:
+def test_broken_json_is_refused(kind: str, attack: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(Invalid, match="report"):
         PARSERS[kind](attack)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < HANGS
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_what_is_too_large_is_never_unpacked(kind: str, packed: bool, bomb: byte
     started = time.monotonic()
     with pytest.raises(PerdureError):
         PARSERS[kind](plain)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < HANGS
 
 
 def test_many_entries_are_refused() -> None:

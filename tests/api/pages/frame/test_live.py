@@ -13,7 +13,7 @@ from auth.permissions import NOBODY, Caller
 from domain.errors import NotFound
 from models.notifications import pipeline_topic
 from tests.api.v4.site import Site, serving
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 
 class Board:
@@ -38,7 +38,7 @@ def drawn_by(board: Board, site: Site, known: str = "") -> AsyncGenerator[bytes,
 
 
 async def next_event(stream: AsyncIterator[bytes]) -> bytes:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANGS):
         while True:
             part = await anext(stream)
             if part.startswith(b"event:"):
@@ -114,7 +114,7 @@ async def test_a_real_browser_connection_sees_a_job_end(site: Site) -> None:
 
 
 async def _until(lines: AsyncIterator[str], text: str) -> AsyncIterator[str]:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(HANGS):
         async for line in lines:
             yield line
             if text in line:

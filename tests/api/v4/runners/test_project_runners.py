@@ -8,7 +8,7 @@ import pytest
 from models.repositories.runners import runners
 from tests.api.v4.site import Site
 from tests.fault_point import held_at, side_by_side, somebody_waits_for_a_lock
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 MAINTAINER = 40
 Links = tuple[list[str], dict[str, Any]]
@@ -93,7 +93,7 @@ async def test_a_waiting_runner_gets_the_job_of_a_project_that_it_is_linked_to(s
         poll = asyncio.create_task(site.world.request(other["token"], last_update=value))
         await eventually(lambda: site.polls(1), "the runner waits")
         await client.post(first, json={"runner_id": other["id"]})
-        assert (await asyncio.wait_for(poll, 5)).status_code == 201
+        assert (await asyncio.wait_for(poll, HANGS)).status_code == 201
 
 
 async def test_one_sees_only_those_projects_of_a_runner_in_which_one_is_a_member(site: Site, links: Links) -> None:

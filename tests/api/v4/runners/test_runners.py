@@ -8,7 +8,7 @@ from sqlalchemy import select
 from models.repositories.runners.runners import runner
 from tests.api.runner.world import RUNNER_TOKEN
 from tests.api.v4.site import Site
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 MAINTAINER = 40
 
@@ -128,7 +128,7 @@ async def test_a_waiting_runner_gets_the_job_that_a_change_lets_it_take(site: Si
         poll = asyncio.create_task(site.world.request(last_update=value))
         await eventually(lambda: site.polls(1), "the runner waits")
         await client.put(f"/api/v4/runners/{site.world.runner_id}", json={"tag_list": ["rare"]})
-        response = await asyncio.wait_for(poll, 5)
+        response = await asyncio.wait_for(poll, HANGS)
     assert response.status_code == 201
 
 

@@ -17,6 +17,7 @@ from domain.config.reading.source import read
 from domain.config.sources import Absent, Answer, LocalFile, Request, Sources, Wanted
 from domain.errors import ConfigInvalid
 from tests.domain.config.including.include_world import JOB, World
+from tests.waiting import HANGS
 
 NESTED = "Maximum of 150 nested includes are allowed!"
 
@@ -122,7 +123,7 @@ class TestLimits:
         world = World({})
         started = time.process_time()
         assert world.messages("include:\n" + "\n".join(f"- {at}.yml" for at in range(1_000))) == [NESTED]
-        assert time.process_time() - started < 1
+        assert time.process_time() - started < HANGS
         assert world.asked == []
 
     @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from domain.config.reading.source import read
 from domain.config.reading.tree import Items, Map, Place, Reference
 from domain.config.reading.yaml_text import dump
 from domain.errors import ConfigInvalid
+from tests.waiting import HANGS
 
 
 def load(text: str) -> Map:
@@ -153,7 +154,7 @@ def test_an_alias_bomb_ends_at_once() -> None:
     lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 30)]
     start = time.process_time()
     said = refusal("\n".join(lines))
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < HANGS
     assert "ci.yml:6:" in said
     assert "grows to more than 500,000 values" in said
 
