@@ -40,6 +40,7 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
 
 async def signed_in_at(context: BrowserContext, url: str, username: str, password: str) -> None:
     """Let somebody sign in by the form."""
+    context.set_default_timeout(60_000)
     page = await context.new_page()
     await page.goto(f"{url}/users/sign_in")
     await page.locator("input[name=username]").fill(username)

@@ -117,7 +117,7 @@ async def test_a_page_in_the_background_gives_its_connection_back_and_shows_the_
         await expect(page).to_have_title(re.compile("Running"))
         await page.evaluate(HIDE)
         await site.world.put(job, "failed", failure_reason="script_failure")
-        await expect(page).to_have_title(re.compile("Failed"), timeout=60_000)
+        await expect(page).to_have_title(re.compile("Failed"))
         icon = await page.locator("link[rel=icon]").get_attribute("href")
     assert icon is not None
     assert icon.endswith("favicon-failed.svg")

@@ -82,8 +82,8 @@ async def test_tabs_outlive_the_api(stack: LiveStack, chromium: Browser) -> None
         await eventually(lambda: _is_another(stack, before), "the API is started again", 60)
         await _grows(log.page, seen)
         go.touch()
-        await expect(log.page).to_have_title(re.compile("Passed"), timeout=60_000)
-        await expect(graph.page).to_have_title(re.compile("Passed"), timeout=60_000)
+        await expect(log.page).to_have_title(re.compile("Passed"))
+        await expect(graph.page).to_have_title(re.compile("Passed"))
         for tab in (log, graph):
             assert await tab.page.evaluate("window.neverReloaded") is True
             assert tab.faults.policy == []

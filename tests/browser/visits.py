@@ -157,7 +157,6 @@ async def visitor(
     context = await browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme, timezone_id=ZONE, locale="en-GB", **options
     )
-    context.set_default_timeout(30_000)
     try:
         if person is not None:
             await context.add_cookies(await session_of(browser, live, person))
@@ -168,6 +167,7 @@ async def visitor(
 
 async def open_tab(context: BrowserContext, live: LiveStack, *, sizes: bool = False) -> Visitor:
     """A further tab of somebody."""
+    context.set_default_timeout(60_000)
     page = await context.new_page()
     faults = Faults()
     found = Visitor(page, live.url, faults)
