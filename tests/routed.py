@@ -14,7 +14,7 @@ from domain.pods.directory_document import document_of
 from rigs.ports import LOCAL, free_port
 from tests.program import Program, environment, running
 from tests.server import Server, running_server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 NUMBER: Final = 7
 NAME: Final = "seven"
@@ -53,7 +53,7 @@ async def server_behind_router(
 async def _answers(program: Program, url: str) -> bool:
     if not program.running:
         raise RuntimeError(f"The router ended at its start:\n{program.output()}")
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         try:
             return (await client.get(f"{url}/-/front/api?pod={NUMBER}")).is_success
         except httpx.TransportError:

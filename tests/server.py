@@ -12,7 +12,7 @@ import httpx
 from rigs.ports import LOCAL, free_port
 from tests import invariants
 from tests.program import Program, environment
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 STARTED_WITHIN = 60.0
 JOINED = "joined Temporal"
@@ -80,7 +80,7 @@ class Server:
 
     async def ready(self) -> None:
         """Return when `/-/ready` says so (a worker: when it has joined Temporal)."""
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
             await eventually(lambda: self._is_ready(client), f"the {self.role} process is ready", STARTED_WITHIN)
 
     async def _is_ready(self, client: httpx.AsyncClient) -> bool:

@@ -1,6 +1,7 @@
 """No test demands that something is fast: a deadline in a test ends what hangs, on a machine however busy."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,9 @@ LEAST: Final = 20.0
 """Seconds; whoever demands fewer of a machine is refused by a busy one. Speed is a ratio, in `bench/`."""
 DEADLINES: Final = {"timeout": 0, "wait_for": 1, "eventually": 2}
 """Functions that end a wait, and which of their arguments says when."""
+HTTP: Final = re.compile(r"httpx\.(AsyncClient|Client|get|head|post|put|patch|delete|request|stream)")
+"""What gives a server five seconds unless it is told otherwise; within this process nothing is timed."""
+_OF_HTTPX: Final = 5.0
 CLOCKS: Final = frozenset({"monotonic", "perf_counter", "process_time"})
 
 
@@ -65,8 +69,12 @@ def _demands(node: ast.AST, known: Mapping[str, float]) -> Iterator[tuple[ast.ex
     if isinstance(node, ast.Call) and (place := DEADLINES.get(_name(node.func))) is not None:
         given = node.args[place : place + 1] or [one.value for one in node.keywords if one.arg in ("timeout", "within")]
         yield from ((node, _number(one, known)) for one in given)
+    if isinstance(node, ast.Call) and HTTP.fullmatch(ast.unparse(node.func)):
+        named = {one.arg: _number(one.value, known) for one in node.keywords}
+        if not named.keys() & {"transport", None}:
+            yield node, named.get("timeout", _OF_HTTPX)
     if isinstance(node, ast.Compare) and isinstance(node.ops[-1], ast.Lt | ast.LtE):
-        passed = [*node.comparators[:-1], node.left][0]
+        passed = [node.left, *node.comparators][-2]
         if isinstance(passed, ast.BinOp) and any(_name(one.func) in CLOCKS for one in _calls(passed)):
             yield node, _number(node.comparators[-1], known)
     for child in ast.iter_child_nodes(node):
@@ -92,6 +100,8 @@ def hasty(source: str) -> list[str]:
         "SOON = 2.5\nawait asyncio.wait_for(one, 2 * SOON)",
         "await eventually(look, 'it is there', 5)",
         "await eventually(look, 'it is there', within=5)",
+        "httpx.get(url, timeout=5)",
+        "async with httpx.AsyncClient(base_url=url) as client: pass",
         "assert time.monotonic() - begun < 3",
         "LIMIT: Final = 3\nassert 1 < time.process_time() - begun < LIMIT + 1",
     ],
@@ -107,6 +117,7 @@ def test_haste_is_found(source: str) -> None:
         "with pytest.raises(TimeoutError):\n    await asyncio.wait_for(one, 5)",
         "with suppress(TimeoutError):\n    await asyncio.wait_for(one, 5)",
         "try:\n    await asyncio.wait_for(one, 5)\nexcept TimeoutError:\n    pass",
+        "httpx.AsyncClient(transport=httpx.ASGITransport(app))",
         "await asyncio.wait([one], timeout=0.2)",
         "assert time.monotonic() - begun >= 0.3",
     ],

@@ -6,6 +6,7 @@ import httpx
 
 from activities.temporal_runtime import counting_runtime
 from rigs.ports import LOCAL, free_port
+from tests.waiting import HANGS
 
 
 async def test_it_tells_them_on_the_loopback() -> None:
@@ -13,7 +14,7 @@ async def test_it_tells_them_on_the_loopback() -> None:
     runtime = counting_runtime(port)
     assert runtime is not None
     runtime.metric_meter.create_counter("temporal_test", "A counter").add(2)
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.get(f"http://{LOCAL}:{port}/metrics")
     assert "temporal_test_total" in response.text
 

@@ -23,7 +23,7 @@ from tests.faults.stock_runner import Acknowledged, StockRunner
 from tests.git.serving import git, new_work_tree
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,9 @@ class Tabs:
 async def test_pages_are_told_of_what_happens(server: Server, chromium: Browser, tmp_path: Path) -> None:
     async with AsyncExitStack() as open_things:
         rest = Rest(await open_things.enter_async_context(server.client(f"{server.url}/api/v4")))
-        client = await open_things.enter_async_context(httpx.AsyncClient(base_url=server.url, trust_env=False))
+        client = await open_things.enter_async_context(
+            httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=HANGS)
+        )
         runner = StockRunner(client, Acknowledged())
         await runner.register(server.credentials["registration_token"], "here")
         context = await chromium.new_context()

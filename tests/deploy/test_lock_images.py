@@ -16,7 +16,7 @@ from rigs.ports import LOCAL, free_port
 from tests.deploy.test_compose import DOCKERFILE, ROOT, compose
 from tests.e2e.images import Skopeo, needed, oci_image
 from tests.program import Program, environment, running
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 CONFIG = """
 version: 0.1
@@ -41,7 +41,7 @@ async def registry(tmp_path: Path) -> AsyncIterator[str]:
 
     async def answers() -> bool:
         try:
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(timeout=HANGS) as client:
                 return (await client.get(f"http://{address}/v2/")).status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
@@ -58,7 +58,7 @@ async def push(folder: Path, address: str, text: str) -> str:
     source = oci_image(folder / text, text)
     code, said = await Skopeo(folder).copy(f"oci:{source}:latest", f"docker://{address}/database:16")
     assert code == 0, said
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=HANGS) as client:
         accept = {"Accept": "application/vnd.oci.image.manifest.v1+json"}
         found = await client.get(f"http://{address}/v2/database/manifests/16", headers=accept)
     assert found.headers["Docker-Content-Digest"] == f"sha256:{hashlib.sha256(found.content).hexdigest()}"

@@ -18,7 +18,7 @@ import pytest
 
 from rigs.ports import LOCAL
 from tests.program import Program, environment, running
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 CONFIG = """
 version: 0.1
@@ -49,7 +49,7 @@ async def registry(folder: Path, address: str, url: str, bundle: Path) -> AsyncI
 
     async def answers() -> bool:
         try:
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(timeout=HANGS) as client:
                 return (await client.get(f"http://{address}/v2/")).status_code == httpx.codes.UNAUTHORIZED
         except httpx.TransportError:
             return False

@@ -23,7 +23,7 @@ from tests.git.serving import git
 from tests.project import Project
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ async def test_a_commit_that_asks_for_none(house: House) -> None:
 async def test_the_form_of_the_page(house: House) -> None:
     project = await house.project("formed")
     headers = {"Accept": "text/html", "Origin": house.server.url}
-    async with httpx.AsyncClient(base_url=house.server.url, headers=headers, trust_env=False) as browser:
+    async with httpx.AsyncClient(base_url=house.server.url, headers=headers, trust_env=False, timeout=HANGS) as browser:
         await visit_first(browser)
         entered = await browser.post("/users/sign_in", data={"username": "ada", "password": PASSWORD})
         assert entered.status_code == 303, entered.text
@@ -181,7 +181,7 @@ async def test_a_trigger_token_from_outside(house: House) -> None:
     project = await house.project("triggered")
     trigger = await house.post(f"projects/{project.id}/triggers", description="outside")
     sent = {"token": trigger["token"], "ref": "main", "variables[DEPTH]": "deep"}
-    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False) as outside:
+    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False, timeout=HANGS) as outside:
         made = await outside.post(f"/api/v4/projects/{project.id}/trigger/pipeline", data=sent)
     assert made.status_code == 201, made.text
     await house.expect(project, "trigger", "main", made.json(), DEPTH="deep", CI_PIPELINE_TRIGGERED="true")
@@ -197,7 +197,7 @@ async def test_the_token_of_a_running_job(house: House) -> None:
 
     job = await eventually(held, "the calling job runs")
     sent = {"token": job["token"], "ref": "main", "variables[DEPTH]": "deep"}
-    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False) as inside:
+    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False, timeout=HANGS) as inside:
         made = await inside.post(f"/api/v4/projects/{called.id}/trigger/pipeline", data=sent)
     assert made.status_code == 201, made.text
     await house.expect(called, "pipeline", "main", made.json(), DEPTH="deep")
@@ -317,7 +317,7 @@ def signed(forge: str, secret: str, event: str, body: bytes) -> dict[str, str]:
 async def tell(house: House, forge: str, hook: dict[str, Any], event: str, document: Mapping[str, Any]) -> None:
     """Send a body as the forge would; one that is wrongly signed is refused before."""
     body = orjson.dumps(document)
-    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False) as outside:
+    async with httpx.AsyncClient(base_url=house.server.url, trust_env=False, timeout=HANGS) as outside:
         wrong = await outside.post(
             f"/api/hooks/{hook['id']}", content=body, headers=signed(forge, "wrong" * 9, event, body)
         )

@@ -225,7 +225,7 @@ def test_nothing_of_it_is_told_through_the_front(story: Story, path: str) -> Non
         response = httpx.get(f"{settings.url}{path}", headers=headers, timeout=HANGS, trust_env=False)
         assert response.status_code in {401, 403, 404}, (path, response.status_code)
         assert "perdure_" not in response.text
-    behind = httpx.get(f"http://127.0.0.1:{settings.api_port}/metrics", trust_env=False)
+    behind = httpx.get(f"http://127.0.0.1:{settings.api_port}/metrics", trust_env=False, timeout=HANGS)
     assert behind.status_code == 401, "a name that somebody might have, which strangers are not told"
     assert "perdure_" not in behind.text
 

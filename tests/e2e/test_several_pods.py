@@ -203,7 +203,7 @@ async def _check_histories(pod: Pod, pipeline_id: int) -> None:
 async def test_the_web_ui_of_temporal_lists_the_namespaces(stack: Stack) -> None:
     """By the address that its page of namespaces reads."""
     page = f"http://127.0.0.1:{stack.settings.temporal_ui_port}/api/v1/namespaces"
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.get(page, params={"pageSize": 100})
     found = {told["namespaceInfo"]["name"] for told in response.json()["namespaces"]}
     assert found - {"temporal-system"} == set(PODS)
@@ -222,7 +222,9 @@ async def test_a_person_signs_in_at_their_own_pod_by_the_one_address(pods: list[
         known = json.loads((pod.settings.home / "credentials.json").read_text())
         form = {"username": known["username"], "password": known["password"]}
         origin = {"Origin": pod.settings.url}
-        async with httpx.AsyncClient(base_url=pod.settings.url, headers=origin, trust_env=False) as browser:
+        async with httpx.AsyncClient(
+            base_url=pod.settings.url, headers=origin, trust_env=False, timeout=HANGS
+        ) as browser:
             await visit_first(browser)
             response = await browser.post("/users/sign_in", data=form)
             assert response.status_code == httpx.codes.SEE_OTHER, response.text

@@ -207,7 +207,7 @@ async def test_no_client_comes_to_the_doors_between_pods(pods: tuple[Pod, Pod]) 
     for pod in pods:
         response = await pod.client.get("/-/pods/bridges/1/pipeline")
         assert response.status_code == httpx.codes.NOT_FOUND
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
             url = f"http://127.0.0.1:{pod.settings.api_port}/-/pods/bridges/1/pipeline"
             direct = await client.get(url, headers=pod.client.headers)
         assert (direct.status_code, direct.json()) == (httpx.codes.UNAUTHORIZED, {"message": "401 Unauthorized"})

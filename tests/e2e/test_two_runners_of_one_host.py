@@ -20,6 +20,7 @@ from tests.program import Program, running
 from tests.project import Project
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ share:
 async def registered(server: Server, number: int) -> str:
     """A runner's token, by the registration token of the installation."""
     body = {"token": server.credentials["registration_token"], "description": f"runner {number}"}
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.post(f"{server.url}/api/v4/runners", json=body)
     assert response.status_code == httpx.codes.CREATED, response.text
     return str(response.json()["token"])

@@ -9,7 +9,7 @@ import pytest
 from cli.installation.demo import Scene
 from domain.pipelines.status import COMPLETE
 from tests.faults.stack import SERVERS, Stack, jobs_of, pipeline_of, place_of_jobs, running
-from tests.waiting import until
+from tests.waiting import HANGS, until
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,9 @@ def _played_by_hand(stack: Stack, tmp_path: Path, config: str) -> tuple[Scene, s
 def _claim(stack: Stack, token: str) -> dict[str, Any]:
     import httpx
 
-    response = httpx.post(f"{stack.settings.url}/api/v4/jobs/request", json={"token": token}, trust_env=False)
+    response = httpx.post(
+        f"{stack.settings.url}/api/v4/jobs/request", json={"token": token}, trust_env=False, timeout=HANGS
+    )
     return response.json() if response.status_code == 201 else {}
 
 
@@ -120,4 +122,4 @@ def _say(stack: Stack, job: dict[str, Any], state: str) -> int:
     import httpx
 
     url = f"{stack.settings.url}/api/v4/jobs/{job['id']}"
-    return httpx.put(url, json={"token": job["token"], "state": state}, trust_env=False).status_code
+    return httpx.put(url, json={"token": job["token"], "state": state}, trust_env=False, timeout=HANGS).status_code

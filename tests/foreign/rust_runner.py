@@ -16,6 +16,7 @@ import httpx
 from tests.foreign.installing import install, not_run
 from tests.foreign.runner import Abilities, ForeignRunner, Site
 from tests.program import ROOT, Program, running
+from tests.waiting import HANGS
 
 SOURCE: Final = Path(__file__).with_name("rust_runner")
 TARGET: Final = ROOT / ".perdure" / "cargo"
@@ -51,7 +52,7 @@ class RustRunner(ForeignRunner):
 async def register(site: Site, description: str) -> str:
     """Make a runner with the tag of the site, without the runner's help; its token."""
     wish = {"token": site.registration_token, "description": description, "tag_list": site.tag, "run_untagged": False}
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.post(f"{site.direct}/api/v4/runners", json=wish)
     assert response.status_code == httpx.codes.CREATED, response.text
     token: str = response.json()["token"]

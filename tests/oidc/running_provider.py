@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from rigs.ports import LOCAL
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 PACKAGE = "oidc-provider@9.13.3"
 SCRIPT = Path(__file__).with_name("provider.mjs")
@@ -49,7 +49,7 @@ async def running_provider(module: Path, port: int, redirect: str) -> AsyncItera
     null = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec("node", *arguments, stdout=null, stderr=null)
     try:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
 
             async def answers() -> bool:
                 assert process.returncode is None, "the provider has ended"
@@ -68,7 +68,7 @@ async def running_provider(module: Path, port: int, redirect: str) -> AsyncItera
 
 async def through_its_pages(address: str, login: str, until: str) -> str:
     """Sign in and consent on the provider's pages as a person does; the address of ours that it leads back to."""
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.get(address)
         for _ in range(12):
             if response.is_redirect:

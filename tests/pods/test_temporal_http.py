@@ -11,7 +11,7 @@ from pods.stack import stack
 from rigs.ports import LOCAL, free_port
 from settings import Settings
 from tests.program import Program, running
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 START = '{"workflowType": {"name": "X"}, "taskQueue": {"name": "q"}}'
 
@@ -23,7 +23,10 @@ async def embedded(home: Path, **values: Any) -> AsyncIterator[tuple[str, str]]:
     ports: dict[str, Any] = {name: free_port() for name in names}
     settings = Settings(home=home, **ports, **values)
     child = next(child for child in stack(settings) if child.name == "temporal")
-    async with running(Program(child.argv, home / "temporal.log", env=dict(child.env))), httpx.AsyncClient() as client:
+    async with (
+        running(Program(child.argv, home / "temporal.log", env=dict(child.env))),
+        httpx.AsyncClient(timeout=HANGS) as client,
+    ):
         pages = f"http://{LOCAL}:{settings.temporal_ui_port}"
 
         async def answers() -> bool:
@@ -39,7 +42,7 @@ async def embedded(home: Path, **values: Any) -> AsyncIterator[tuple[str, str]]:
 async def ask(url: str, host: str, content: str = START) -> int:
     """Start a workflow as a page can, without asking the server beforehand whether it may."""
     headers = {"Content-Type": "text/plain", "Origin": "http://evil.example", "Host": host}
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         way = f"{url}/api/v1/namespaces/default/workflows/w-{len(host)}"
         return (await client.post(way, content=content, headers=headers)).status_code
 

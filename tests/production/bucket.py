@@ -11,7 +11,7 @@ import httpx
 
 from rigs.ports import LOCAL, free_port
 from tests.program import Program, running
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 NAME = "perdure"
 
@@ -63,7 +63,7 @@ async def bucket(folder: Path) -> AsyncIterator[Bucket]:
     program = Program(
         [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", LOCAL, "-p", str(port)], folder / "s3.log"
     )
-    async with running(program), httpx.AsyncClient(trust_env=False) as client:
+    async with running(program), httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
 
         async def answers() -> bool:
             assert program.running, program.output()

@@ -34,7 +34,7 @@ from tests.program import Program, environment, running
 from tests.project import Project
 from tests.server import JOINED
 from tests.temporal import temporal_server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -162,7 +162,7 @@ async def _says(program: Program) -> bool:
 
 
 async def _answers(url: str) -> None:
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
 
         async def look() -> bool:
             try:

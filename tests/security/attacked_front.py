@@ -29,7 +29,7 @@ from tests.pods.test_front_streaming import front_process
 from tests.program import Program, environment
 from tests.program import running as running_program
 from tests.server import Server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 RUNNERS = 4
 PAUSE = 0.02
@@ -103,7 +103,7 @@ async def api_with_a_job(folder: Path, **settings: Any) -> AsyncIterator[Server]
         await world.pipeline("build: {script: make}\n")
     server = Server(folder, f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR", **settings)
     async with running_program(server.program):
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
 
             async def answers() -> bool:
                 try:
@@ -117,7 +117,7 @@ async def api_with_a_job(folder: Path, **settings: Any) -> AsyncIterator[Server]
 
 async def good_runners(api: Server) -> Good:
     """Good runners, one of which has that job."""
-    async with httpx.AsyncClient(base_url=api.url, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=api.url, trust_env=False, timeout=HANGS) as client:
         response = await client.post("/api/v4/jobs/request", json={"token": RUNNER_TOKEN, "system_id": "s_good"})
     assert response.status_code == 201, response.text
     return Good(response.json())

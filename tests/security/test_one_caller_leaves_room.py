@@ -22,7 +22,7 @@ from tests.kinds_of_database import KINDS
 from tests.program import running
 from tests.security.greedy import ATTACKS, LINES, Greedy
 from tests.server import Server
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -76,7 +76,10 @@ async def place(tmp_path_factory: pytest.TempPathFactory, database_url: str) -> 
         }
         token = site.root.token
     server = Server(folder / "server", f"{LOCAL}:{free_port()}", api_role="api", log_level="ERROR", **settings)
-    async with running(server.program), httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+    async with (
+        running(server.program),
+        httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=HANGS) as client,
+    ):
 
         async def answers() -> bool:
             try:

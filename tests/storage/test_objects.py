@@ -19,6 +19,7 @@ from moto.server import ThreadedMotoServer
 from domain.errors import Invalid, NotFound, StorageFull, TooLarge, Unavailable
 from storage.durable_file import STAGING, remove_abandoned
 from storage.objects import ObjectStore, verified
+from tests.waiting import HANGS
 
 BUCKET = "perdure-test"
 
@@ -356,7 +357,7 @@ async def test_an_object_on_s3_has_an_address_that_needs_no_keys(store: ObjectSt
     if store.root is not None:
         assert address == ""
         return
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=HANGS) as client:
         whole = await client.get(address)
         part = await client.get(address, headers={"Range": "bytes=2-4"})
     assert (whole.status_code, whole.content) == (200, b"0123456789")

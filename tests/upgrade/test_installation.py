@@ -15,7 +15,7 @@ from tests.program import Program, environment, running
 from tests.server import SHORT_TIMES, Server, running_server
 from tests.temporal import temporal_server
 from tests.upgrade import first_version
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,9 @@ async def test_everything_of_the_first_version_goes_on(server: Server, tmp_path:
     told = first_version.tokens()
     async with (
         server.client() as root,  # with the token of the old `credentials.json`
-        httpx.AsyncClient(base_url=server.url, headers={"PRIVATE-TOKEN": told["personal"]}, trust_env=False) as ada,
+        httpx.AsyncClient(
+            base_url=server.url, headers={"PRIVATE-TOKEN": told["personal"]}, trust_env=False, timeout=HANGS
+        ) as ada,
     ):
         assert (await root.get("/api/v4/user")).json()["username"] == "root"
         assert (await ada.get("/api/v4/user")).json()["username"] == "ada"

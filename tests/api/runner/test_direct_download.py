@@ -10,6 +10,7 @@ from settings import Settings
 from tests.api.runner.test_artifacts import archive, ready_to_download
 from tests.api.runner.world import World, opened_world
 from tests.storage.test_objects import BUCKET, bucket, s3_address  # noqa: F401  # fixtures
+from tests.waiting import HANGS
 
 DIRECT = {"direct_download": "true"}
 
@@ -33,6 +34,6 @@ async def test_a_runner_that_asks_for_it_is_sent_to_the_store(world: World) -> N
         assert (response.status_code, response.content) == (200, content)
         return
     assert response.status_code == 302
-    async with httpx.AsyncClient() as store:
+    async with httpx.AsyncClient(timeout=HANGS) as store:
         there = await store.get(response.headers["location"], headers={**headers, "Range": "bytes=0-0"})
     assert (there.status_code, there.content) == (206, content[:1])

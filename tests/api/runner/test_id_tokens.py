@@ -12,6 +12,7 @@ import pytest
 from api.runner.payloads.id_tokens import CLAIMS
 from tests.api.runner.world import SHA
 from tests.api.v4.site import Site, open_site, serving
+from tests.waiting import HANGS
 
 AUDIENCE = "https://vault.example.com"
 
@@ -32,7 +33,7 @@ async def variables_of(site: Site, fields: str, **request: Any) -> dict[str, dic
 async def verified(site: Site, token: str, audience: str = AUDIENCE) -> dict[str, Any]:
     """The claims of a token, verified with what discovery says."""
     url = site.services.settings.url
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=HANGS) as client:
         found = (await client.get(f"{url}/.well-known/openid-configuration")).json()
     assert found["issuer"] == url
     keys = jwt.PyJWKClient(found["jwks_uri"])

@@ -14,7 +14,7 @@ from application.configurations.compiler_pool import MARKS, within
 from application.configurations.compiling import COMPILATIONS
 from git import turns
 from tests.api.v4.site import Site, open_site, serving
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 T = TypeVar("T")
 CONFIG = "job: {script: x}\n"
@@ -82,7 +82,9 @@ async def test_a_check_ends_with_its_caller(
     headers = {"PRIVATE-TOKEN": site.root.token, **more}
     call: dict[str, Any] = {"json": {"content": CONFIG}} if method == "POST" else {}
     address = path.format(project=site.world.project_id)
-    async with httpx.AsyncClient(base_url=site.services.settings.url, headers=headers, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=site.services.settings.url, headers=headers, trust_env=False, timeout=HANGS
+    ) as client:
         asking = asyncio.create_task(client.request(method, address, **call))
         await compiler.has_begun()
         waiting = asyncio.create_task(client.request(method, address + "?n=2", **call))
@@ -99,7 +101,9 @@ async def test_a_pipeline_that_somebody_asked_for_is_made_though_they_have_gone(
 ) -> None:
     project = f"/api/v4/projects/{site.world.project_id}"
     headers = {"PRIVATE-TOKEN": site.root.token}
-    async with httpx.AsyncClient(base_url=site.services.settings.url, headers=headers, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=site.services.settings.url, headers=headers, trust_env=False, timeout=HANGS
+    ) as client:
         asking = asyncio.create_task(client.post(f"{project}/pipeline", json={"ref": "main"}))
         await compiler.has_begun()
         await leave(asking)

@@ -15,7 +15,7 @@ from rigs.ports import LOCAL, free_port
 from tests.api.v4.site import Site, open_site
 from tests.cli.remote.shell import Shell
 from tests.program import Program, environment
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 
 class OwnProcess:
@@ -40,7 +40,7 @@ class OwnProcess:
     async def start(self) -> None:
         """Return when it answers."""
         await self.program.start()
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
             await eventually(lambda: self._answers(client), "the server answers", 60)
 
     async def _answers(self, client: httpx.AsyncClient) -> bool:
@@ -56,7 +56,7 @@ class Runner:
 
     def __init__(self, url: str, job: dict[str, Any]) -> None:
         """Of a job that was handed out."""
-        self._client = httpx.AsyncClient(trust_env=False)
+        self._client = httpx.AsyncClient(trust_env=False, timeout=HANGS)
         self._address = f"{url}/api/v4/jobs/{job['id']}"
         self._token = job["token"]
         self.sent = b""

@@ -7,6 +7,7 @@ from tests.api.v4.site import Site
 from tests.cli.remote.matching import matches_list
 from tests.cli.remote.shell import Shell
 from tests.cli.remote.test_pipeline import document
+from tests.waiting import HANGS
 
 
 async def test_a_trigger_starts_pipelines_until_it_is_removed(site: Site, shell: Shell) -> None:
@@ -14,7 +15,7 @@ async def test_a_trigger_starts_pipelines_until_it_is_removed(site: Site, shell:
     done = await shell("trigger", "create", "from outside")
     token, route = done.out.strip(), done.err.rpartition(" ")[2].strip().rstrip("`.")
     assert route.endswith("/trigger/pipeline")
-    async with httpx.AsyncClient() as outside:
+    async with httpx.AsyncClient(timeout=HANGS) as outside:
         made = await outside.post(route, data={"token": token, "ref": "main"})
         assert (made.status_code, made.json()["source"]) == (201, "trigger"), made.text
         listed = await document(shell, "trigger", "list")

@@ -9,12 +9,13 @@ from tests.cli.remote.matching import matches, matches_list
 from tests.cli.remote.shell import Shell
 from tests.cli.remote.test_pipeline import document
 from tests.forms import visit_first
+from tests.waiting import HANGS
 
 
 async def opens_pages(site: Site, username: str, password: str) -> bool:
     """Whether somebody can sign in with a password."""
     url = site.services.settings.url
-    async with httpx.AsyncClient(base_url=url, headers={"Origin": url}) as browser:
+    async with httpx.AsyncClient(base_url=url, headers={"Origin": url}, timeout=HANGS) as browser:
         await visit_first(browser)
         response = await browser.post("/users/sign_in", data={"username": username, "password": password})
     return response.status_code == 303

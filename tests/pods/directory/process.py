@@ -16,7 +16,7 @@ from pods.directory_client import DirectoryClient
 from pods.directory_tokens import FILE
 from rigs.ports import LOCAL, free_port
 from tests.pods.directory.served import tokens_in
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,7 +64,7 @@ class DirectoryProcess:
                 self.port = free_port()  # somebody took it who does not ask for ports
                 self._run(words)
             try:
-                async with httpx.AsyncClient(trust_env=False) as http:
+                async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as http:
                     is_well = (await http.get(f"{self.url}/-/health")).status_code == 200
             except httpx.HTTPError:
                 return False

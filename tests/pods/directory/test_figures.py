@@ -15,7 +15,7 @@ from rigs.ports import free_port
 from tests.metrics.scraping import Scrape, scrape
 from tests.pods.directory.process import directory_process
 from tests.pods.directory.served import Served, take
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 NOW = 2_000_000_000
 
@@ -96,7 +96,7 @@ async def test_without_its_database_the_directory_tells_the_rest(
 
 async def test_the_process_tells_them_on_their_own_port_only(tmp_path: Path) -> None:
     """One start of the process."""
-    async with directory_process(tmp_path) as process, httpx.AsyncClient(trust_env=False) as http:
+    async with directory_process(tmp_path) as process, httpx.AsyncClient(trust_env=False, timeout=HANGS) as http:
         process.metrics_port = free_port()
         await process.start()
 

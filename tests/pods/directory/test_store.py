@@ -82,7 +82,7 @@ async def test_a_database_that_went_back_begins_another_life(
 
 async def test_who_is_held_has_a_response_when_the_service_is_told_to_end(tmp_path: Path) -> None:
     """One start of the process."""
-    async with directory_process(tmp_path) as process, httpx.AsyncClient(trust_env=False) as http:
+    async with directory_process(tmp_path) as process, httpx.AsyncClient(trust_env=False, timeout=HANGS) as http:
         await process.start()
         headers = {"Authorization": f"Bearer {process.read}"}
         seen = (await http.get(f"{process.url}/v1/directory", headers=headers)).json()

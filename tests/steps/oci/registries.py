@@ -23,7 +23,7 @@ from domain.steps.references import checked_oci
 from rigs.ports import LOCAL, free_port
 from steps.oci.registry import Images
 from tests.e2e.images import needed
-from tests.waiting import until
+from tests.waiting import HANGS, until
 
 USER, PASSWORD = "ada", "s3cret"
 _HASHED = "$2b$04$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"
@@ -133,6 +133,6 @@ def running_registry(folder: Path, kind: str = "open") -> Iterator[RunningRegist
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(f"http://{address}/v2/").status_code in {200, 401}
+        return httpx.get(f"http://{address}/v2/", timeout=HANGS).status_code in {200, 401}
     except httpx.TransportError:
         return False

@@ -17,7 +17,7 @@ from models.repositories.projects import projects, triggers
 from settings import RefusalLimits
 from tests.api.v4.site import Person, Site, open_site, serving
 from tests.git.serving import git, new_commit
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 CONFIG = """
 workflow:
@@ -239,7 +239,7 @@ async def test_only_maintainers_make_triggers_and_only_owners_change_them(site: 
 async def test_guessing_tokens_costs_time(tmp_path: Path, database_url: str) -> None:
     limits = RefusalLimits(prompt_refusals=1, refusal_pause=3600)
     async with open_site(tmp_path, database_url, refusals=limits) as site, serving(site) as url:
-        client = httpx.AsyncClient(base_url=url, trust_env=False)
+        client = httpx.AsyncClient(base_url=url, trust_env=False, timeout=HANGS)
         path, body = address(site, "/trigger/pipeline"), {"token": "glptt-guess", "ref": "main"}
         assert (await client.post(path, json=body)).status_code == 404
         second = asyncio.create_task(client.post(path, json=body))
