@@ -54,6 +54,15 @@ async def eventually(look: Callable[[], Awaitable[T | None]], what: str, within:
     return found
 
 
+async def comes_true(condition: Callable[[], object], what: str = "it is so", within: float = HANGS) -> None:
+    """Return when what this process can see holds; TimeoutError naming `what` when `within` seconds are over."""
+
+    async def look() -> bool:
+        return bool(condition())
+
+    await eventually(look, what, within)
+
+
 def _on_a_busy_machine(seconds: float) -> float:
     return seconds * _BUSY if seconds >= _PATIENT else seconds
 

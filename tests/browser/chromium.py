@@ -7,9 +7,13 @@ from typing import Final
 
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
+from tests.waiting import HANGS
+
 PROGRAM: Final = Path("/usr/bin/chromium")
 # As long as `tests.waiting.eventually`: a busy machine is no fault. `test_live_states` says what has to come sooner.
-expect.set_options(timeout=60_000)
+PATIENCE: Final = 1000 * HANGS
+"""Milliseconds for whatever a browser does."""
+expect.set_options(timeout=PATIENCE)
 FLAGS: Final = (
     "--no-sandbox",  # tests may run as root
     "--disable-gpu",
@@ -28,7 +32,7 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
         browser = await playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         try:
             page = await browser.new_page(viewport={"width": 1_400, "height": 1_000})
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(PATIENCE)
             try:
                 yield page
             except BaseException:
@@ -40,7 +44,7 @@ async def browsing(picture: Path) -> AsyncIterator[Page]:
 
 async def signed_in_at(context: BrowserContext, url: str, username: str, password: str) -> None:
     """Let somebody sign in by the form."""
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
     await page.goto(f"{url}/users/sign_in")
     await page.locator("input[name=username]").fill(username)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
-from tests.browser.chromium import signed_in_at
+from tests.browser.chromium import PATIENCE, signed_in_at
 from tests.browser.live_stack import LiveStack, Person
 from tests.browser.probes import probe
 from tests.waiting import HANGS
@@ -167,7 +167,7 @@ async def visitor(
 
 async def open_tab(context: BrowserContext, live: LiveStack, *, sizes: bool = False) -> Visitor:
     """A further tab of somebody."""
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
     faults = Faults()
     found = Visitor(page, live.url, faults)

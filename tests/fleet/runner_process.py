@@ -56,12 +56,6 @@ token = "glrt-abcdefghijk"
         await process.wait()
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.02)
-
-
 def records(tmp_path: Path) -> list[dict[str, Any]]:
     """The records of jobs that the runner has on disk; one may go while they are read."""
     found = []

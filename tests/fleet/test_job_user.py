@@ -27,8 +27,9 @@ from fleet.state import JobStore
 from tests.fleet.conftest import LIMITS
 from tests.fleet.job_users import OTHER, needs_root, other_user
 from tests.fleet.jobs import archive, payload
-from tests.fleet.runner_process import ROOT, until
+from tests.fleet.runner_process import ROOT
 from tests.fleet.server import ProtocolServer
+from tests.waiting import comes_true
 
 pytestmark = needs_root
 
@@ -148,7 +149,7 @@ async def test_hands_that_a_job_ends_are_others_the_next_time(hands: Hands, user
     assert psutil.Process(first).uids() == (user.uid,) * 3
     assert psutil.Process(first).gids() == (user.gid,) * 3
     os.kill(first, signal.SIGKILL)
-    await until(lambda: not psutil.pid_exists(first))
+    await comes_true(lambda: not psutil.pid_exists(first))
     assert await hands.do(os.getpid) != first
     with pytest.raises(Unavailable, match="does the job kill processes"):
         await hands.do(os.abort)
@@ -206,11 +207,11 @@ async def test_nothing_is_left_of_a_killed_runner(server: ProtocolServer, tmp_pa
     assert len(hands) == 1
     first.kill()
     await first.wait()
-    await until(lambda: not any(process.is_running() for process in hands))
+    await comes_true(lambda: not any(process.is_running() for process in hands))
 
     second = await start()
     await server.until(lambda: 1 in server.finals)
-    await until(lambda: not any(process.is_running() for process in processes))
+    await comes_true(lambda: not any(process.is_running() for process in processes))
     (made,) = builds.rglob("from-the-job")
     assert (made.stat().st_uid, stat.S_IMODE(made.stat().st_mode)) == (user.uid, 0o644)
     sleeper = int(made.with_name("pid").read_text())

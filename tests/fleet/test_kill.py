@@ -11,8 +11,9 @@ import pytest
 
 from files.process_start import process_start
 from tests.fleet.jobs import payload
-from tests.fleet.runner_process import Start, records, until
+from tests.fleet.runner_process import Start, records
 from tests.fleet.server import ProtocolServer, answer
+from tests.waiting import comes_true
 
 
 async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_pa
     server.queue.append(payload([f"echo run >> {runs}", f"echo before; sleep 1000 & echo $! > {pid}; wait"]))
     first = await start()
     await server.until(lambda: b"before\n" in server.logs[1])
-    await until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+    await comes_true(lambda: pid.exists() and pid.read_text().endswith("\n"))
     first.kill()
     await first.wait()
     sleeper = int(pid.read_text())
@@ -36,7 +37,7 @@ async def test_killed_in_the_script(server: ProtocolServer, start: Start, tmp_pa
     assert server.finals[2]["state"] == "success"
     assert runs.read_text() == "run\n"
     assert not process_start(sleeper)
-    await until(lambda: records(tmp_path) == [])
+    await comes_true(lambda: records(tmp_path) == [])
     second.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(second.wait(), 20) == 0
 
@@ -50,7 +51,7 @@ async def test_killed_before_the_result_was_confirmed(server: ProtocolServer, st
     server.faults["update"].extend([accept, *[answer(503)] * 10000])
     server.queue.append(payload([f"echo run >> {runs}", "echo output", "exit 3"]))
     first = await start()
-    await until(lambda: any(record["phase"] == "finished" for record in records(tmp_path)))
+    await comes_true(lambda: any(record["phase"] == "finished" for record in records(tmp_path)))
     first.kill()
     await first.wait()
     assert 1 not in server.finals
@@ -63,7 +64,7 @@ async def test_killed_before_the_result_was_confirmed(server: ProtocolServer, st
     assert server.logs[1].count(b"output\n") == 1
     assert b"the runner was killed" not in server.logs[1]
     assert runs.read_text() == "run\n"
-    await until(lambda: records(tmp_path) == [])
+    await comes_true(lambda: records(tmp_path) == [])
     second.send_signal(signal.SIGQUIT)
     assert await asyncio.wait_for(second.wait(), 20) == 0
 
@@ -76,7 +77,7 @@ async def test_killed_again_during_the_recovery(server: ProtocolServer, start: S
     await first.wait()
     server.faults["update"].extend([answer(503)] * 10000)
     second = await start()
-    await until(lambda: any(record["phase"] == "finished" for record in records(tmp_path)))
+    await comes_true(lambda: any(record["phase"] == "finished" for record in records(tmp_path)))
     second.kill()
     await second.wait()
     server.faults.clear()

@@ -13,8 +13,8 @@ from yarl import URL
 from pods.front import serving
 from pods.request_body import SMALL
 from rigs.ports import free_port
-from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
-from tests.waiting import HANGS
+from tests.pods.upstreams import front_settings, http_upstream, raw_upstream
+from tests.waiting import HANGS, comes_true
 
 
 @pytest.fixture
@@ -242,9 +242,9 @@ async def test_client_gone_cancels_the_request_to_the_api(client: aiohttp.Client
     settings = front_settings()
     async with serving(settings), http_upstream(settings.api_port, upstream):
         call = asyncio.create_task(client.post(f"{settings.url}/api/v4/jobs/request", json={}))
-        await until(lambda: events == ["started"])
+        await comes_true(lambda: events == ["started"])
         call.cancel()
-        await until(lambda: events == ["started", "ended"])
+        await comes_true(lambda: events == ["started", "ended"])
 
 
 async def test_push_that_may_have_been_received_is_not_repeated(client: aiohttp.ClientSession) -> None:

@@ -12,8 +12,8 @@ from aiohttp import web
 from pods.forwarding import Front
 from pods.front import serving
 from pods.request_body import SMALL
-from tests.pods.upstreams import front_settings, http_upstream, raw_upstream, until
-from tests.waiting import HANGS
+from tests.pods.upstreams import front_settings, http_upstream, raw_upstream
+from tests.waiting import HANGS, comes_true
 
 HELD = [
     ("PUT", "/api/v4/jobs/7"),
@@ -52,7 +52,7 @@ def holds(front: Front, count: int) -> bool:
 
 async def is_held(calls: list[asyncio.Task[aiohttp.ClientResponse]], front: Front, count: int) -> None:
     """Return when the front holds so many calls."""
-    await until(lambda: holds(front, count))
+    await comes_true(lambda: holds(front, count))
     assert not any(call.done() for call in calls[-count:])
 
 
@@ -96,7 +96,7 @@ async def test_the_body_of_a_held_call_is_not_read(client: aiohttp.ClientSession
         reader, writer = await asyncio.open_connection("127.0.0.1", settings.front_port)
         head = "POST /api/v4/jobs/7/artifacts HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n"
         writer.write(head.encode())
-        await until(lambda: len(running.front.holding) == 2)
+        await comes_true(lambda: len(running.front.holding) == 2)
         requests = [one._current_request for one in running.server.connections]
         (request,) = [one for one in requests if one is not None and one.content_length]
         writer.write(b"a" * 1_000_000)
@@ -176,7 +176,7 @@ async def test_a_client_that_goes_away_leaves_its_place(client: aiohttp.ClientSe
         call = asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", json={}))
         await is_held([call], running.front, 1)
         call.cancel()
-        await until(lambda: len(running.front.holding) == 0)
+        await comes_true(lambda: len(running.front.holding) == 0)
 
 
 BY_WORTH = [
@@ -202,7 +202,7 @@ async def test_who_gives_way_when_every_place_is_taken(client: aiohttp.ClientSes
         for number, call in enumerate(BY_WORTH):
             await come(call)
             if number < 2:
-                await until(partial(holds, running.front, number + 1))
+                await comes_true(partial(holds, running.front, number + 1))
             else:
                 assert (await calls[number - 2]).status == 503
         await come(BY_WORTH[0])
@@ -222,7 +222,7 @@ async def test_what_is_worth_more_keeps_its_place_although_it_is_older(client: a
         calls = []
         for method, path in (BY_WORTH[-1], BY_WORTH[0], BY_WORTH[2]):
             calls.append(asyncio.create_task(client.request(method, settings.url + path, data="0000")))
-            await until(partial(holds, running.front, min(len(calls), 2)))
+            await comes_true(partial(holds, running.front, min(len(calls), 2)))
         assert (await calls[1]).status == 503
         async with http_upstream(settings.api_port, echo), asyncio.timeout(HANGS):
             assert [(await calls[number]).status for number in (0, 2)] == [201, 201]
@@ -235,7 +235,7 @@ async def test_memory_is_bounded_as_well(client: aiohttp.ClientSession) -> None:
         for number in range(3):
             body = in_parts("a" * 100_000)
             calls.append(asyncio.create_task(client.post(f"{settings.url}/api/v4/jobs/{number}/artifacts", data=body)))
-            await until(partial(holds, running.front, min(number + 1, 2)))
+            await comes_true(partial(holds, running.front, min(number + 1, 2)))
         assert (await calls[0]).status == 503, "the oldest of three that do not fit together"
         calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7")))
         await is_held(calls, running.front, 3)
@@ -254,7 +254,7 @@ async def test_who_holds_the_most_gives_way_by_the_address_that_a_proxy_of_ours_
         for address in ("203.0.113.1", "203.0.113.66", "203.0.113.66", "203.0.113.2"):
             headers = {"X-Forwarded-For": address}
             calls.append(asyncio.create_task(client.put(f"{settings.url}/api/v4/jobs/7", headers=headers)))
-            await until(partial(holds, running.front, min(len(calls), 3)))
+            await comes_true(partial(holds, running.front, min(len(calls), 3)))
         assert (await calls[first]).status == 503
         assert [call.done() for call in calls] == [number == first for number in range(4)]
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -20,17 +19,9 @@ from pods.process import identity_of, is_alive
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.supervisor import Supervisor
 from rigs.ports import free_port
-from tests.waiting import HANGS, eventually
+from tests.waiting import HANGS, eventually, until
 
 FOREVER = "import signal; print('up'); signal.pause()"
-
-
-def wait_until(condition: Callable[[], object], limit: float = HANGS) -> None:
-    """Wait until `condition` holds; fails after `limit` seconds."""
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.01)
 
 
 class Home:
@@ -59,7 +50,7 @@ class Home:
                 found.append(record)
             return bool(found)
 
-        wait_until(lives)
+        until(lives, HANGS)
         return found[0]
 
     def kill_everything(self) -> None:
@@ -91,11 +82,11 @@ def test_a_killed_child_is_back(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     home.supervise()
     first = home.living("a")
-    wait_until(lambda: home.folder.log_tail("a") == "up")
+    until(lambda: home.folder.log_tail("a") == "up", HANGS)
     os.kill(first.pid, signal.SIGKILL)
     second = home.living("a", but=first.pid)
     assert (first.restarts, second.restarts) == (0, 1)
-    wait_until(lambda: home.folder.log_tail("a") == "up\nup")
+    until(lambda: home.folder.log_tail("a") == "up\nup", HANGS)
 
 
 def test_children_survive_the_supervisor_and_are_adopted(make_home: Callable[..., Home]) -> None:
@@ -203,7 +194,7 @@ def test_start_waits_for_what_comes_first_and_stop_is_in_reverse_order(
         {"name": "first", "code": listens, "port": port}, {"name": "second", "code": connects, "after": ["first"]}
     )
     supervisor = home.supervise()
-    wait_until(lambda: story.exists() and "second starts" in story.read_text())
+    until(lambda: story.exists() and "second starts" in story.read_text(), HANGS)
     supervisor.terminate()
     assert supervisor.wait(timeout=HANGS) == 0
     assert story.read_text().splitlines() == ["first starts", "second starts", "second stops", "first stops"]
@@ -230,10 +221,10 @@ def test_what_a_killed_child_leaves_in_its_group_is_killed(make_home: Callable[.
     home.supervise()
     first = home.living("a")
     left = Path(f"{note}{first.pid}")
-    wait_until(lambda: left.exists() and left.read_text())
+    until(lambda: left.exists() and left.read_text(), HANGS)
     os.kill(first.pid, signal.SIGKILL)
     home.living("a", but=first.pid)
-    wait_until(lambda: identity_of(int(left.read_text())) is None)
+    until(lambda: identity_of(int(left.read_text())) is None, HANGS)
 
 
 def test_long_log_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +259,7 @@ def test_a_long_log_is_put_aside_while_its_process_writes(tmp_path: Path, monkey
         child.stdin.write("go\n")
         child.stdin.flush()
         text = f"line {number}\n"
-        wait_until(partial(_holds, folder.log_path("a"), text))
+        until(partial(_holds, folder.log_path("a"), text), HANGS)
         assert folder.trim_log("a")
         assert (folder.logs / "a.log.1").read_text() == text
         assert not folder.trim_log("a")
@@ -302,6 +293,6 @@ def test_zombie_is_not_alive() -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     identity = identity_of(child.pid)
     with contextlib.suppress(psutil.NoSuchProcess):
-        wait_until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE, HANGS)
     assert identity is None or not is_alive(identity)
     child.wait()

@@ -9,7 +9,6 @@ from aiohttp import web
 
 from rigs.ports import free_port
 from settings import FrontLimits, Settings
-from tests.waiting import HANGS
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -52,10 +51,3 @@ async def raw_upstream(port: int, response: bytes) -> AsyncIterator[list[bytes]]
     finally:
         server.close()
         await server.wait_closed()
-
-
-async def until(condition: Callable[[], bool], limit: float = HANGS) -> None:
-    """Wait until `condition` holds; fails after `limit` seconds."""
-    async with asyncio.timeout(limit):
-        while not condition():  # a condition in another process has no event
-            await asyncio.sleep(0.01)

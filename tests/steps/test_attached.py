@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +15,9 @@ from steps.dialing import ByteStream, by_command, dialed
 from steps.grpc_library import grpc
 from steps.proto.step_runner_pb2_grpc import StepRunnerStub
 from tests.steps.service.serving import Served, script, served
-from tests.waiting import eventually
+from tests.waiting import comes_true
 
 PATIENCE = 1.0
-
-
-async def _true(condition: Callable[[], bool], what: str) -> None:
-    """Wait for a condition of what this process has seen."""
-
-    async def look() -> bool:
-        return condition()
-
-    await eventually(look, what)
 
 
 @pytest.fixture
@@ -55,10 +46,10 @@ async def test_a_run_that_was_silent_for_longer_than_anybody_waits_is_found_agai
                 times.append(time.monotonic())
 
         following = asyncio.create_task(follow())
-        await _true(lambda: log == b"before\n", "the run is followed")
-        await _true(lambda: time.monotonic() - times[-1] > 1.5 * PATIENCE, "it is silent for a while")
+        await comes_true(lambda: log == b"before\n", "the run is followed")
+        await comes_true(lambda: time.monotonic() - times[-1] > 1.5 * PATIENCE, "it is silent for a while")
         await streams[-1].close()
-        await _true(lambda: len(streams) == 2, "somebody dials again")
+        await comes_true(lambda: len(streams) == 2, "somebody dials again")
         (service.work / "go").write_text("middle\n")
         await following
     assert log == b"before\nmiddle\nafter\n"

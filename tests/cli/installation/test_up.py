@@ -18,7 +18,7 @@ from pods.process import is_alive
 from pods.run_folder import SUPERVISOR, RunFolder
 from settings import Settings
 from tests.cli.conftest import Perdure
-from tests.pods.test_supervisor import wait_until
+from tests.waiting import HANGS, until
 
 
 def pids(perdure: Perdure) -> dict[str, int]:
@@ -89,7 +89,7 @@ def test_up_status_kill_up_down(perdure: Perdure) -> None:
     supervisor = folder.read(SUPERVISOR)
     assert supervisor is not None
     os.kill(supervisor.pid, signal.SIGKILL)
-    wait_until(lambda: not is_alive(supervisor.identity))
+    until(lambda: not is_alive(supervisor.identity), HANGS)
     orphaned = perdure("status", "--json")
     assert (orphaned.returncode, json.loads(orphaned.stdout)["running"]) == (1, False)
     assert perdure("up").returncode == 0

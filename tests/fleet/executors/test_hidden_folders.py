@@ -26,8 +26,8 @@ from fleet.state import JobStore
 from tests.fleet.conftest import LIMITS
 from tests.fleet.job_users import OTHER, needs_namespaces, needs_root, other_user
 from tests.fleet.jobs import archive, payload
-from tests.fleet.runner_process import until
 from tests.fleet.server import ProtocolServer
+from tests.waiting import comes_true
 
 pytestmark = needs_namespaces
 Run = Callable[[dict[str, Any]], Awaitable[None]]
@@ -112,7 +112,7 @@ async def test_what_hides_has_nothing_of_the_environment_of_the_job(rights: Hidd
     script = "echo $OF_THE_JOB; tr '\\0' ' ' < /proc/1/environ; echo; sleep 1000"
     ran = Command(("sh", "-c", script), tmp_path, environment, rights)
     task = asyncio.create_task(run_command(ran, lines.extend, groups.append))
-    await until(lambda: lines.count(b"\n") == 2)
+    await comes_true(lambda: lines.count(b"\n") == 2)
     of_the_job, of_the_first = lines.decode().splitlines()
     assert of_the_job == "x=y"
     assert not {"PATH", "LD_PRELOAD", "OF_THE_JOB"} & {word.partition("=")[0] for word in of_the_first.split()}
@@ -126,12 +126,12 @@ async def test_nothing_of_it_outlives_what_started_it(rights: HiddenFolders, tmp
     groups: list[Group] = []
     ran = Command(("sh", "-c", "setsid sleep 1000 & sleep 1000"), tmp_path, {"PATH": os.environ["PATH"]}, rights)
     task = asyncio.create_task(run_command(ran, lambda _: None, groups.append))
-    await until(lambda: bool(groups))
+    await comes_true(lambda: bool(groups))
     outer = psutil.Process(groups[0].id)
-    await until(lambda: [process.name() for process in outer.children(recursive=True)].count("sleep") == 2)
+    await comes_true(lambda: [process.name() for process in outer.children(recursive=True)].count("sleep") == 2)
     inner = outer.children(recursive=True)
     outer.kill()
-    await until(lambda: not any(process_start(process.pid) for process in inner))
+    await comes_true(lambda: not any(process_start(process.pid) for process in inner))
     assert await task == -9
 
 

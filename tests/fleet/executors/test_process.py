@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,11 @@ from domain.errors import Invalid, StorageFull
 from files.process_start import process_start
 from fleet.executors.process import Command, Group, run_command
 from fleet.executors.survivors import MARK, end_survivors, find_survivors
-from tests.waiting import HANGS
+from tests.waiting import comes_true
 
 
 def bash(script: str, folder: Path, **environment: str) -> Command:
     return Command(("bash", "-c", script), folder, {"PATH": os.environ["PATH"], **environment})
-
-
-async def until(condition: Callable[[], bool], seconds: float = HANGS) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_output_and_status(tmp_path: Path) -> None:
@@ -75,7 +68,7 @@ async def test_cancel_lets_the_script_clean_up(tmp_path: Path) -> None:
     output = bytearray()
     script = "trap 'echo cleaned; exit 1' TERM; echo ready; while :; do sleep 0.02; done"
     task = asyncio.create_task(run_command(bash(script, tmp_path), output.extend, lambda _: None, grace=10))
-    await until(lambda: b"ready" in output)
+    await comes_true(lambda: b"ready" in output)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -87,11 +80,11 @@ async def test_cancel_kills_what_does_not_listen(tmp_path: Path) -> None:
     groups: list[Group] = []
     script = "trap '' TERM; echo ready; while :; do sleep 0.02; done"
     task = asyncio.create_task(run_command(bash(script, tmp_path), output.extend, groups.append, grace=0.2))
-    await until(lambda: b"ready" in output)
+    await comes_true(lambda: b"ready" in output)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await until(lambda: process_start(groups[0].id) == "")
+    await comes_true(lambda: process_start(groups[0].id) == "")
 
 
 async def test_output_that_cannot_be_kept_ends_the_command(tmp_path: Path) -> None:
@@ -112,7 +105,7 @@ async def test_survivors_are_found_by_mark_and_by_group(tmp_path: Path) -> None:
     output = bytearray()
     command = bash("setsid sleep 1000 & echo ready; sleep 1000", tmp_path, **{MARK: "mark-of-this-test"})
     task = asyncio.create_task(run_command(command, output.extend, groups.append, grace=0.2))
-    await until(lambda: b"ready" in output)
+    await comes_true(lambda: b"ready" in output)
     group = groups[0]
     assert len(find_survivors("mark-of-this-test")) >= 2
     in_group = find_survivors("other mark", group.id, group.start)

@@ -18,8 +18,9 @@ from fleet.executors.survivors import find_survivors
 from tests.fleet.job_steps.test_stage import job, log, script, section
 from tests.fleet.job_users import needs_namespaces
 from tests.fleet.jobs import archive, payload
-from tests.fleet.runner_process import Start, records, until
+from tests.fleet.runner_process import Start, records
 from tests.fleet.server import ProtocolServer
+from tests.waiting import comes_true
 
 
 def waits(go: Path, name: str) -> str:
@@ -48,7 +49,7 @@ async def test_steps_go_on_and_are_found_again(server: ProtocolServer, start: St
     (record,) = records(tmp_path)
     assert record["steps"]["is_begun"] is True
     go.touch()
-    await until(lambda: runs.read_text() == "a\nb\n")  # without any runner
+    await comes_true(lambda: runs.read_text() == "a\nb\n")  # without any runner
 
     second = await start()
     server.queue.append(payload(job_id=2))
@@ -59,7 +60,7 @@ async def test_steps_go_on_and_are_found_again(server: ProtocolServer, start: St
     assert section(text, "step_b") == "b\n"
     assert runs.read_text() == "a\nb\n"
     assert [upload.filename for upload in server.uploads[1]] == ["steps.json", "artifacts.zip"]
-    await until(lambda: records(tmp_path) == [])
+    await comes_true(lambda: records(tmp_path) == [])
     assert find_survivors(record["mark"]) == []
     second.send_signal(signal.SIGTERM)
     assert await second.wait() == 0
@@ -92,7 +93,7 @@ async def test_a_run_that_was_lost_too_fails(server: ProtocolServer, start: Star
     go = tmp_path / "go"
     server.queue.append(job([script("a", waits(go, "a"))]))
     first = await start()
-    await until((go.parent / "go.waits").exists)
+    await comes_true((go.parent / "go.waits").exists)
     await killed(first)
     (record,) = records(tmp_path)
     for process in find_survivors(record["mark"]):
@@ -112,12 +113,12 @@ async def test_a_job_that_was_taken_away_meanwhile_is_ended(
     go = tmp_path / "go"
     server.queue.append(job([script("a", waits(go, "a"))]))
     first = await start()
-    await until((go.parent / "go.waits").exists)
+    await comes_true((go.parent / "go.waits").exists)
     await killed(first)
     (record,) = records(tmp_path)
     server.status[1] = "failed"
     await start()
-    await until(lambda: records(tmp_path) == [])
+    await comes_true(lambda: records(tmp_path) == [])
     assert find_survivors(record["mark"]) == []
     assert 1 not in server.finals
 
@@ -129,14 +130,14 @@ async def test_no_secret_stays_when_the_job_is_over(server: ProtocolServer, star
     calls = [script("a", f"{waits(go, 'a')}; echo ${{{{ vars.PASSWORD }}}}")]
     server.queue.append(job(calls, extra_variables=masked))
     first = await start()
-    await until((go.parent / "go.waits").exists)
+    await comes_true((go.parent / "go.waits").exists)
     await killed(first)
     assert all(oct(file.stat().st_mode & 0o777) == "0o600" for file in (tmp_path / "state/jobs").iterdir())
     await start()
     go.touch()
     await server.until(lambda: 1 in server.finals)
     assert section(log(server), "step_a").endswith("[MASKED]\n")
-    await until(lambda: records(tmp_path) == [])
+    await comes_true(lambda: records(tmp_path) == [])
     left = [file for file in (tmp_path / "state").rglob("*") if file.is_file() and b"swordfish" in file.read_bytes()]
     assert left == []
 
@@ -152,7 +153,7 @@ async def test_killed_at_random_moments(server: ProtocolServer, start: Start, tm
     for _ in range(6):
         runner = await start()
         began, limit = time.monotonic(), chance.uniform(0.3, 2.0)
-        await until(lambda: time.monotonic() - began > limit or 1 in server.finals)  # noqa: B023
+        await comes_true(lambda: time.monotonic() - began > limit or 1 in server.finals)  # noqa: B023
         await killed(runner)
     await start()
     await server.until(lambda: 1 in server.finals, 90)  # the script alone takes eight seconds

@@ -36,7 +36,7 @@ async def test_a_change_whose_caller_goes_away_is_made_and_told(
             await may_go_on.wait()
         return await real(work, writes=writes)
 
-    reader = asyncio.create_task(service.changes(ADMIN, seen["epoch"], seen["version"], 2 * HANGS))
+    reader = asyncio.create_task(service.changes(ADMIN, seen["epoch"], seen["version"], 30))
     monkeypatch.setattr(store._database, "run", slow)
     change = asyncio.create_task(service.put_pod(ADMIN, 7, PodFields(weight=9)))
     await is_there.wait()
