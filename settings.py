@@ -223,7 +223,7 @@ class FrontLimits(_FromEnvironment):
     """`Retry-After` of a request for a job, a log chunk and everything that has no figure of its own."""
     retry_put: int = Field(default=30, ge=0)
     """`Retry-After` of a job's update."""
-    retry_upload: int = Field(default=60, ge=0)
+    retry_upload: int = Field(default=10, ge=0)
     """`Retry-After` of an artifact upload."""
     hold: float = Field(default=590.0, ge=0)
     """How long results of jobs, logs, uploads, downloads and git wait for the API to come back before they get a 503.

@@ -37,8 +37,9 @@ _BY_FORM_AT_REST: Final = {
 _BASIC: Final = (
     f"{UNAUTHORIZED}: the API takes no user name and password, but an access token in the header PRIVATE-TOKEN."
 )
+_DENIED: Final = "HTTP Basic: Access denied."
 _FOR_GIT: Final = (
-    "HTTP Basic: Access denied. {why}\n"
+    f"{_DENIED} {{why}}\n"
     "Use your user name and a personal access token as the password; it needs one of the scopes {scopes}.\n"
     "`perdure login {url} --git` gives git the one that you log in with, `perdure token create NAME` makes one.\n"
 )
@@ -60,6 +61,11 @@ def refused_git(secret: str, use: Use, url: str) -> str:
     why = _told(_BY_FORM_AT_GIT, secret) if secret else ""
     scopes = ", ".join(scope for scope, uses in PERMITS.items() if use in uses)
     return _FOR_GIT.format(why=why, scopes=scopes, url=url).replace(" \n", "\n")
+
+
+def refused_at_registry(secret: str) -> str:
+    """What container tools print when a name and secret are refused."""
+    return f"{_DENIED} {_told(_BY_FORM_AT_GIT, secret)}"
 
 
 def _told(by_form: Mapping[str, str], secret: str) -> str:

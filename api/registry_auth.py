@@ -7,16 +7,20 @@ that they may read or push to, and everybody those of public projects.
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.basic_auth import basic_credentials
 from api.deps import ServicesDep, caller_by_token
+from api.errors import headers_of, status_of
+from api.refused_secrets import refused_at_registry
 from api.routes import RouteList
 from api.runner.body import SMALL, json_object, text
 from api.services import Services
@@ -28,14 +32,36 @@ from auth.permissions import LEVEL_FOR, NOBODY, Action, Caller, level_of
 from auth.registry_token import LIFETIME, SERVICE, registry_token
 from auth.scopes import Scope as Scopes
 from auth.scopes import Use, permits, require_scope
-from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated
 from models.repositories.accounts import members
 from models.repositories.namespaces import deploy_tokens
 from models.repositories.projects import projects
 from models.repositories.projects.project_paths import written_path
 from models.rows.deploy_tokens import DeployTokenRow
 
-router = RouteList()
+_CODES: Final = {400: "UNSUPPORTED", 401: "UNAUTHORIZED", 403: "DENIED", 404: "UNAVAILABLE", 429: "TOOMANYREQUESTS"}
+"""Status -> what the distribution registry calls it."""
+
+
+class SpeaksAsRegistry(APIRoute):
+    """A route whose errors have the registry's form: container tools show the words of no other."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of the route, and its errors."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except PerdureError as error:
+                status = status_of(error)
+                document = {"code": _CODES.get(status, "UNKNOWN"), "message": str(error)}
+                return JSONResponse({"errors": [document]}, status, headers_of(error))
+
+        return handle
+
+
+router = RouteList(kind=SpeaksAsRegistry)
 
 _SCOPE: Final = re.compile(
     r"repository:"
@@ -108,7 +134,10 @@ async def _answer(services: Services, asked: Asked) -> dict[str, Any]:
         raise NotFound("Not Found: no container registry is set (PERDURE_REGISTRY_URL).")
     if asked.service != SERVICE or len(asked.scopes) > _MAX_SCOPES:
         raise Invalid(f"Bad request: service must be {SERVICE}, with {_MAX_SCOPES} scopes at most.")
-    requester = await _requester(services, asked.username, asked.password)
+    try:
+        requester = await _requester(services, asked.username, asked.password)
+    except Unauthenticated as error:
+        raise Unauthenticated(refused_at_registry(asked.password)) from error
     access = [item for scope in asked.scopes for item in await _granted(services, requester, scope)]
     if not access and not requester.is_known:
         raise Unauthenticated("Unauthorized: sign in with a personal access token or a job token.")

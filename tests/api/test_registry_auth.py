@@ -44,6 +44,12 @@ def granted(site: Site, response: httpx.Response) -> dict[str, list[str]]:
     return {item["name"]: item["actions"] for item in claims["access"]}
 
 
+def refused(response: httpx.Response) -> tuple[int, str, str]:
+    """Status, code and words of a refusal in the form of the distribution registry: container tools show no other."""
+    [error] = response.json()["errors"]
+    return response.status_code, error["code"], error["message"]
+
+
 async def running_job(site: Site) -> tuple[dict[str, Any], tuple[str, str]]:
     """A job that runs, and how it signs in."""
     await site.world.pipeline()
@@ -78,8 +84,9 @@ async def test_whoever_gets_nothing_of_what_was_asked_for_is_refused(site: Site,
     _, who = await running_job(site)
     path = await site.path()
     asked = (scope.format(path=path, top=path.partition("/")[0]),)
-    assert (await ask(site, asked, who)).status_code == 403
-    assert (await ask(site, asked)).status_code == 401
+    forbidden, unknown = refused(await ask(site, asked, who)), refused(await ask(site, asked))
+    assert forbidden == (403, "DENIED", "Forbidden: you may do nothing of that with these images.")
+    assert unknown == (401, "UNAUTHORIZED", "Unauthorized: sign in with a personal access token or a job token.")
 
 
 async def test_what_is_forbidden_does_not_take_away_what_is_permitted(site: Site) -> None:
@@ -93,13 +100,14 @@ async def test_a_job_that_has_ended_gets_nothing(site: Site) -> None:
     job, who = await running_job(site)
     await site.world.put(job, "success", b"")
     response = await ask(site, (f"repository:{await site.path()}:pull",), who)
-    assert (response.status_code, response.headers["job-status"]) == (403, "success")
+    assert (*refused(response)[:2], response.headers["job-status"]) == (403, "DENIED", "success")
 
 
 async def test_the_job_of_somebody_who_is_blocked_gets_nothing(site: Site) -> None:
     _, who = await running_job(site)
     await site.block(site.root)
-    assert (await ask(site, (f"repository:{await site.path()}:pull",), who)).status_code == 401
+    response = await ask(site, (f"repository:{await site.path()}:pull",), who)
+    assert refused(response)[:2] == (401, "UNAUTHORIZED")
 
 
 async def test_a_job_gets_no_more_than_its_token_names(site: Site) -> None:
@@ -124,7 +132,21 @@ async def test_a_person_gets_what_the_level_permits(site: Site, level: int, acti
 async def test_who_signs_in_asks_for_nothing_yet(site: Site) -> None:
     assert granted(site, await ask(site, (), ("root", site.root.token))) == {}
     assert (await ask(site, ())).status_code == 401
-    assert (await ask(site, (), ("root", "glpat-wrong"))).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [
+        ("glpat-wrong", "That access token was revoked"),
+        ("gldt-wrong", "That deploy token was revoked"),
+        ("glrt-wrong", "That is the token of a runner"),
+        ("secret", "That is no access token"),
+    ],
+)
+async def test_who_shows_a_wrong_secret_reads_what_is_wrong_with_it(site: Site, secret: str, why: str) -> None:
+    status, code, words = refused(await ask(site, (), ("root", secret)))
+    assert (status, code) == (401, "UNAUTHORIZED")
+    assert words.startswith(f"HTTP Basic: Access denied. {why}")
 
 
 async def test_a_stranger_pulls_public_images_and_a_job_too(site: Site) -> None:
@@ -156,12 +178,12 @@ async def test_clients_of_oauth_ask_by_form(site: Site) -> None:
 async def test_another_service_is_none_of_ours(site: Site) -> None:
     async with site.client() as client:
         response = await client.get("/jwt/auth", params={"service": "elsewhere"}, auth=("root", site.root.token))
-    assert response.status_code == 400
+    assert refused(response)[:2] == (400, "UNSUPPORTED")
 
 
 async def test_without_a_registry_there_is_nothing_to_sign_in_to(tmp_path: Path, database_url: str) -> None:
     async with open_site(tmp_path, database_url) as site:
         job, who = await running_job(site)
-        assert (await ask(site, (), who)).status_code == 404
+        assert refused(await ask(site, (), who))[:2] == (404, "UNAVAILABLE")
         assert job["credentials"] == []
         assert not [item for item in job["variables"] if item["key"].startswith("CI_REGISTRY")]

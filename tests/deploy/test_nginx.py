@@ -21,7 +21,7 @@ AWAY = {
     ("POST", "/api/v4/jobs/request"): "5",
     ("PATCH", "/api/v4/jobs/7/trace"): "5",
     ("PUT", "/api/v4/jobs/7"): "30",
-    ("POST", "/api/v4/jobs/7/artifacts"): "60",
+    ("POST", "/api/v4/jobs/7/artifacts"): "10",
     ("GET", "/api/v4/jobs/7/artifacts"): "5",
     ("POST", "/api/v4/runners/verify"): "5",
     ("POST", "/group/project.git/git-upload-pack"): "5",
