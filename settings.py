@@ -19,6 +19,11 @@ SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """How e-mails may be handed over, and the usual port of each way."""
 
 
+def host_in_url(host: str) -> str:
+    """A host as URLs have it: addresses of IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 class _FromEnvironment(BaseSettings):
     """Settings from arguments and environment variables alone: no other source is there to be read."""
 
@@ -458,7 +463,8 @@ class Settings(_FromEnvironment):
     """Build of the worker within `worker_deployment`."""
 
     host: str = "127.0.0.1"
-    """Address at which front, API and the embedded Temporal listen."""
+    """Address at which front and API listen: one of this machine's, `0.0.0.0` (all of IPv4) or `::` (all of IPv6). The
+    embedded Temporal listens on the loopback alone."""
     front_port: int = 8929
     """Port of the front: pages, REST, git and runners."""
     api_port: int = 8930
@@ -543,7 +549,7 @@ class Settings(_FromEnvironment):
     @cached_property
     def directory_url(self) -> str:
         """The address by which others reach the directory, without a trailing slash."""
-        return (self.directory.url or f"http://{self.directory.host}:{self.directory.port}").rstrip("/")
+        return (self.directory.url or f"http://{host_in_url(self.directory.host)}:{self.directory.port}").rstrip("/")
 
     @cached_property
     def store(self) -> str:
@@ -558,7 +564,7 @@ class Settings(_FromEnvironment):
     @cached_property
     def url(self) -> str:
         """The address that users and runners see, without a trailing slash."""
-        return (self.external_url or f"http://{self.host}:{self.front_port}").rstrip("/")
+        return (self.external_url or f"http://{host_in_url(self.host)}:{self.front_port}").rstrip("/")
 
     @cached_property
     def url_fqdn(self) -> str:
@@ -585,4 +591,4 @@ class Settings(_FromEnvironment):
     @cached_property
     def temporal(self) -> str:
         """`host:port` of the Temporal server in force."""
-        return self.temporal_address or f"{self.host}:{self.temporal_port}"
+        return self.temporal_address or f"127.0.0.1:{self.temporal_port}"

@@ -3,6 +3,8 @@
 import socket
 from typing import Final
 
+from pods.loopback import family_of
+
 TIMES: Final = 8
 """How often a process listens to its one port: it takes so many new connections in one turn of its loop."""
 
@@ -13,6 +15,5 @@ def listeners(host: str, port: int, backlog: int) -> list[socket.socket]:
     libuv takes one connection from a socket in each turn of the loop, whatever waits (libuv, pull request 3696). Under
     load a turn is long: behind a crowd of clients that come again and again, a good one would wait for seconds.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    first = socket.create_server((host, port), family=family, backlog=backlog)
+    first = socket.create_server((host, port), family=family_of(host), backlog=backlog)
     return [first, *(first.dup() for _ in range(TIMES - 1))]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 
+from settings import host_in_url
+
 
 @dataclass(frozen=True, slots=True)
 class Port:
@@ -27,7 +29,8 @@ class Ready:
 
     def __str__(self) -> str:
         """The address that is asked."""
-        return f"http://{self.host}:{self.port}{self.path}" if self.path else f"{self.host}:{self.port}"
+        place = f"{host_in_url(self.host)}:{self.port}"
+        return f"http://{place}{self.path}" if self.path else place
 
     def ask(self, limit: float = 2.0) -> bool:
         """Is it ready? Blocks for `limit` seconds at most."""

@@ -17,7 +17,7 @@ from httptools import HttpParserError, HttpRequestParser
 from domain.pods.directory import Directory
 from domain.pods.routing import Head, ToPod, decide
 from pods.connection import HEADER_LIMIT
-from pods.upstream import LOOPBACK
+from pods.loopback import LOOPBACK
 
 ROUTER: Final = "router"
 """To the embedded router."""

@@ -19,8 +19,8 @@ from files import durable
 from pods.directory_file import read_directory
 from pods.directory_follower import CACHE
 from pods.directory_tokens import begin
-from pods.loopback import front_check, near
-from settings import Settings
+from pods.loopback import LOOPBACK, family_of, front_check, near
+from settings import Settings, host_in_url
 
 FOLDER: Final = "pods"
 FILE: Final = "pod.json"
@@ -158,7 +158,7 @@ def begin_directory(settings: Settings) -> None:
 
 def address_of(settings: Settings) -> str:
     """`host:port` of a pod's API."""
-    return f"{near(settings)}:{settings.api_port}"
+    return f"{host_in_url(near(settings))}:{settings.api_port}"
 
 
 def _read(file: Path) -> EmbeddedPod:
@@ -183,14 +183,15 @@ def _with_end(url: str, end: str) -> str:
 def _free_ports(settings: Settings, number: int) -> Iterator[int]:
     for field in PORTS:
         wish: int = getattr(settings, field)
-        yield _free_port(near(settings), wish + _STEP * number) if wish else 0
+        host = near(settings) if field == "api_port" else LOOPBACK
+        yield _free_port(host, wish + _STEP * number) if wish else 0
 
 
 def _free_port(host: str, wish: int) -> int:
     """The port, or another one if somebody listens there now."""
     for port in (wish, 0):
         try:
-            with socket.create_server((host, port)) as one:
+            with socket.create_server((host, port), family=family_of(host)) as one:
                 return int(one.getsockname()[1])
         except (OSError, OverflowError):
             continue

@@ -28,12 +28,13 @@ from pods.directory_follower import Follow, following, is_followed
 from pods.forwarding import Front
 from pods.joined_keys import JoinedKeys
 from pods.listening import BACKLOG, address_of, handed, offered, opened
+from pods.loopback import near
 from pods.metrics_port import telling
 from pods.pod_fronts import PodFronts
 from pods.request_body import SMALL
 from pods.router import Router
 from pods.upstream import Upstream
-from settings import Settings
+from settings import Settings, host_in_url
 
 LINGER = 5.0
 """How long the rest of a refused upload is read and thrown away, so that its sender sees the response, not a reset."""
@@ -91,7 +92,7 @@ async def serving(
     settings: Settings, sockets: Sequence[socket.socket] = (), metrics: FrontMetrics | None = None
 ) -> AsyncIterator[Serving[Front]]:
     """Serve one pod on these sockets, or on `host:front_port`, while the context is open; OSError for a taken port."""
-    async with Upstream(settings.api_port, settings.front) as upstream:
+    async with Upstream((near(settings), settings.api_port), settings.front) as upstream:
         front = Front(settings, upstream, metrics or FrontMetrics())
         async with _accepting(settings, front, sockets) as running:
             yield running
@@ -176,7 +177,7 @@ async def serve(settings: Settings) -> None:
         offered(sockets, settings.home),
         telling(metrics, settings.metrics_host, settings.front_metrics_port, "PERDURE_FRONT_METRICS_PORT"),
     ):
-        log.info("listening on %s", ", ".join(f"{host}:{port}" for host, port in address_of(sockets)))
+        log.info("listening on %s", ", ".join(f"{host_in_url(host)}:{port}" for host, port in address_of(sockets)))
         stopping = asyncio.create_task(stop.wait())
         leaving = asyncio.create_task(leave.wait())
         await asyncio.wait((stopping, leaving), return_when=asyncio.FIRST_COMPLETED)

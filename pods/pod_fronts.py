@@ -16,6 +16,7 @@ from aiohttp import web
 from domain.pods.directory import Directory, Pod
 from metrics.front_metrics import FrontMetrics
 from pods.forwarding import Front
+from pods.loopback import near
 from pods.request_body import RequestBody
 from pods.room import Room, most_of
 from pods.upstream import Upstream
@@ -118,7 +119,7 @@ class PodFronts(Mapping[int, PodFront]):
     async def _open(self, pod: Pod) -> None:
         log.info("pod %d (%s) is at %s", pod.number, pod.name, pod.address)
         limits = self._settings.front.model_copy(update={"apis": pod.address})
-        upstream = Upstream(self._settings.api_port, limits)
+        upstream = Upstream((near(self._settings), self._settings.api_port), limits)
         room = Room(metrics=self._metrics.of_pod(pod.name))
         front = PodFront(self._settings.model_copy(update={"front": limits}), upstream, self._metrics, room)
         if any(other.is_leaving for other in self._fronts.values()):

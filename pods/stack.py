@@ -84,8 +84,8 @@ def _front(settings: Settings, *, is_router: bool) -> Child:
 
 
 def _temporal(settings: Settings) -> Child:
-    # Temporal's development server asks nobody who they are: it never listens on all addresses.
-    host = near(settings)
+    # Temporal's development server asks nobody who they are: whatever PERDURE_HOST says, only this machine reaches it.
+    host = LOOPBACK
     ports = {
         "--port": (settings.temporal_port, "PERDURE_TEMPORAL_PORT"),
         "--ui-port": (settings.temporal_ui_port, "PERDURE_TEMPORAL_UI_PORT"),
@@ -130,8 +130,8 @@ def _api(settings: Settings, name: str) -> Child:
         name=name,
         argv=(*PYTHON, "worker"),
         env=child_environment(settings, secrets=True),
-        ready=Ready(LOOPBACK, settings.api_port, "/-/ready"),
-        ports=(Port(LOOPBACK, settings.api_port, "PERDURE_API_PORT"),),
+        ready=Ready(near(settings), settings.api_port, "/-/ready"),
+        ports=(Port(settings.host, settings.api_port, "PERDURE_API_PORT"),),
         after=(FRONT,),
     )
 

@@ -14,10 +14,8 @@ from yarl import URL
 from pods.connection import HEADER_LIMIT
 from pods.patience import SAFE, Patience
 from pods.request_body import SMALL, RequestBody
-from settings import FrontLimits
+from settings import FrontLimits, host_in_url
 
-LOOPBACK = "127.0.0.1"
-"""The API listens beside the front."""
 NOT_OURS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that the HTTP client would add if the caller sent none."""
 
@@ -53,11 +51,11 @@ class AwayClientError(aiohttp.ClientError):
 
 
 class Upstream:
-    """The API beside the front, or those that `limits` name; an async context manager that owns the pool."""
+    """The API `beside` the front, or those that `limits` name; an async context manager that owns the pool."""
 
-    def __init__(self, port: int, limits: FrontLimits) -> None:
+    def __init__(self, beside: tuple[str, int], limits: FrontLimits) -> None:
         """Remember where the API is; nothing is opened yet. Raises ValueError for an address without a port."""
-        self._addresses = _addresses(limits.apis) or [(LOOPBACK, port)]
+        self._addresses = _addresses(limits.apis) or [beside]
         self._turns = count()
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
@@ -128,7 +126,7 @@ class Upstream:
         # URL.build with encoded=True keeps the target byte by byte: `%2F`, `//` and `..` mean something to the API.
         url = URL.build(
             scheme="http",
-            host=address[0],
+            host=host_in_url(address[0]),  # what is encoded already gets no brackets there
             port=address[1],
             path=target.raw_path,
             query_string=target.raw_query_string,

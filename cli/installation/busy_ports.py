@@ -7,6 +7,7 @@ import psutil
 
 from domain.errors import Refused
 from pods.child import Child, Port
+from pods.loopback import family_of
 from pods.process import MARK
 from pods.run_folder import RunFolder
 
@@ -25,8 +26,10 @@ def refuse_busy_ports(children: Sequence[Child], folder: RunFolder, sockets: Seq
 
 
 def _is_busy(port: Port) -> bool:
-    family = socket.AF_INET6 if ":" in port.host else socket.AF_INET
+    family = family_of(port.host)
     with socket.socket(family) as probe:
+        if family == socket.AF_INET6:
+            probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # as those that will listen
         # Connections of a server that has just ended must not count, only one that listens.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from files import durable
-from pods.loopback import front_check, near
+from pods.loopback import LOOPBACK, family_of, front_check, near
 from settings import Settings
 
 FILE: Final = "ports.json"
@@ -52,7 +52,9 @@ def with_ports(settings: Settings, ports: dict[str, int]) -> Settings:
 
 def pick_free(settings: Settings) -> Settings:
     """Settings with ports that nobody listens on; they are kept for the next command."""
-    sockets = [socket.create_server((near(settings), 0)) for _ in FIELDS]
+    own = near(settings)
+    hosts = [own if field in {"front_port", "api_port"} else LOOPBACK for field in FIELDS]
+    sockets = [socket.create_server((host, 0), family=family_of(host)) for host in hosts]
     ports = {field: one.getsockname()[1] for field, one in zip(FIELDS, sockets, strict=True)}
     for one in sockets:
         one.close()
