@@ -65,9 +65,11 @@ from loops.subscriptions import SubscriptionLoop
 from loops.sweeper import Sweeper
 from models.clock import system_clock
 from models.repositories.installation import installations
+from models.rows.installation import InstallationRow
 from outbound.addresses import public_or_within
 from outbound.mail import Mailer
 from outbound.post import Poster, PostLimits
+from pods.loopback import near
 from settings import Settings
 from workflows.handles import Pipelines
 from workflows.schedules import Schedules
@@ -118,20 +120,25 @@ class Process:
         if role in {"all", "worker"}:
             loops.append(self._invariants().run)
         if role in {"all", "api"}:
-            loops += [self._serve, self._sweeper().run, self._archiver().run, self._finish_pushes]
-            loops.append(self._environments().run)
-            loops += [self._reports().run, self._artifacts().run]
-            loops += [BridgeLoop(self._services).run, TickLoop(self._services).run]
+            loops += [self._serve, self._sweeper().run, self._archiver().run]
+            loops += [self._reports().run, self._artifacts().run, BridgeLoop(self._services).run]
             if self._services.cluster is not None:
                 loops.append(DirectoryLoop(self._services, self._services.cluster).run)
-                loops.append(CrossPodLoop(self._services, self._services.cluster).run)
                 loops.append(self._moved_away().run)
-            loops.append(SubscriptionLoop(self._services).run)
-            loops += [MirrorLoop(self._services).run, PullRequestLoop(self._services).run]
             loops += [self._retention().run, self._removals().run]
-            loops.append(MergeLoop(self._services).run)
-            loops.append(Spreading(self._services).run)
+            if not self._services.mine.is_copy:
+                loops += self._starting_by_itself()
         return loops
+
+    def _starting_by_itself(self) -> Iterator[Callable[[], Awaitable[None]]]:
+        """What makes pipelines, merges and calls without a person who asks for it now: a copy does none of it."""
+        services = self._services
+        yield self._finish_pushes
+        yield self._environments().run
+        for loop in (TickLoop, SubscriptionLoop, MirrorLoop, PullRequestLoop, MergeLoop, Spreading):
+            yield loop(services).run
+        if services.cluster is not None:
+            yield CrossPodLoop(services, services.cluster).run
 
     def _guarded(self, work: Awaitable[None], stop: asyncio.Event) -> "asyncio.Task[None]":
         async def guarded() -> None:
@@ -152,7 +159,8 @@ class Process:
         config = uvicorn.Config(
             create_app(self._services),
             http="httptools",
-            forwarded_allow_ips=self._settings.trusted_proxies,
+            # Who comes from the address that we listen on is this machine, as the front beside us is.
+            forwarded_allow_ips=f"{self._settings.trusted_proxies},{near(self._settings)}",
             access_log=False,
             log_config=None,
             timeout_keep_alive=75,
@@ -250,7 +258,7 @@ class Process:
         client = await connect(settings, self._temporal_runtime)
         async with services.database.write() as connection:
             mine = await installations.ensure(connection, identity_given(settings), services.clock())
-        await prepare_namespace(client, mine.installation_id, settings.temporal_retention)
+        await self._prepare_namespace(client, mine)
         pipelines = Pipelines(client, settings.queue)
         if mine.restored_at is not None:
             await begin_anew(services.database, pipelines)
@@ -277,8 +285,9 @@ class Process:
             steps = StepActivities(services.database, services.store)
             worker = make_worker(client, activities, settings, groups, ticks, hooks, reports, steps)
             teller = make_telling_worker(client, settings, hooks, reports, self._message_activities())
-            parts = [worker.run(), teller.run(), relay.run(), reconciler.run(), telling.run(), keeper.run()]
-            parts.append(self._keep_prepared(client, mine.installation_id))
+            parts = [worker.run(), relay.run(), reconciler.run(), self._keep_prepared(client, mine)]
+            if not services.mine.is_copy:
+                parts += [teller.run(), telling.run(), keeper.run()]
         services.metrics.temporal_connected.set(1)
         log.info("joined Temporal", address=settings.temporal, namespace=settings.namespace)
         if not parts:
@@ -311,12 +320,21 @@ class Process:
         services = self._services
         return ReportActivities(services.database, self._poster(), services.sealer, services.clock, services.settings)
 
-    async def _keep_prepared(self, client: Client, installation_id: str) -> None:
+    async def _prepare_namespace(self, client: Client, mine: InstallationRow) -> None:
+        await prepare_namespace(
+            client,
+            mine.installation_id,
+            self._settings.temporal_retention,
+            restored_from=mine.restored_from,
+            is_copy=mine.is_copy,
+        )
+
+    async def _keep_prepared(self, client: Client, mine: InstallationRow) -> None:
         """A server that comes back empty knows no search attributes, and would refuse every start of a workflow."""
         while True:
             await asyncio.sleep(self._settings.times.reconcile_every / 2)
             with contextlib.suppress(RPCError):  # away: the next round tries again
-                await prepare_namespace(client, installation_id)
+                await self._prepare_namespace(client, mine)
 
 
 async def _first_to_end(parts: list[Awaitable[None]]) -> None:

@@ -50,18 +50,38 @@ async def missing_attributes(client: Client) -> list[str]:
     return [key.name for key in search_attributes.ALL if key.name not in there.custom_attributes]
 
 
-async def prepare_namespace(client: Client, installation_id: str, retention: float = WEEK) -> None:
+async def prepare_namespace(
+    client: Client, installation_id: str, retention: float = WEEK, *, restored_from: str = "", is_copy: bool = False
+) -> None:
     """Make the namespace, add our search attributes, and mark it as ours. What is there already is left as it is.
 
-    A new one keeps what has ended for `retention` seconds. Raises `Invalid` if the namespace is another installation's,
-    or there is none and we may not make it.
+    A new one keeps what has ended for `retention` seconds. That of the installation that we were restored from becomes
+    ours, unless we are a copy. Raises `Invalid` if the namespace is another installation's, or there is none and we may
+    not make it.
     """
-    await make_namespace(client, retention)
+    if not await make_namespace(client, retention):
+        await _refuse_copy(client, restored_from if is_copy else "")
     # Only those that are missing: the server logs a warning for each that is there.
     missing = await missing_attributes(client)
     if missing:
         await _add(client, missing)
-    await _mark(client, installation_id)
+    await _mark(client, installation_id, restored_from)
+
+
+async def _refuse_copy(client: Client, original: str) -> None:
+    """Raise `Invalid` for the namespace of the installation that this is a copy of: it runs there, or may come back."""
+    if original and await _owner(client) == original:
+        raise Invalid(
+            f"This is a copy of installation {original}, whose workflows are in the namespace {client.namespace} of "
+            "this Temporal: give the copy another Temporal (PERDURE_TEMPORAL_ADDRESS) or namespace "
+            "(PERDURE_TEMPORAL_NAMESPACE). If the original is gone: `perdure promote`."
+        )
+
+
+async def _owner(client: Client) -> str:
+    """Whose the namespace is; empty for nobody's."""
+    found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    return str(found.namespace_info.data.get(_INSTALLATION, ""))
 
 
 async def make_namespace(client: Client, retention: float) -> bool:
@@ -107,12 +127,12 @@ async def _add(client: Client, names: Sequence[str]) -> None:
             return
 
 
-async def _mark(client: Client, installation_id: str) -> None:
+async def _mark(client: Client, installation_id: str, replaced: str) -> None:
     found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     owner = found.namespace_info.data.get(_INSTALLATION)
     if owner == installation_id:
         return
-    if owner:
+    if owner and owner != replaced:
         raise Invalid(
             f"Temporal namespace {client.namespace} belongs to installation {owner}, the database to "
             f"{installation_id}: "

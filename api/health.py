@@ -17,10 +17,14 @@ async def liveness() -> JSONResponse:
 
 @router.get("/health")
 async def health(services: ServicesDep) -> JSONResponse:
-    """The process answers and reaches its database; Temporal may be away."""
+    """The process answers and reaches its database; Temporal may be away.
+
+    `installation_id` is by what whoever keeps this address sees that it still leads to the same installation.
+    """
     async with services.database.read() as connection:
         await database_time.moment(connection)
-    return JSONResponse({"status": "ok", "temporal": services.temporal.connected is not None})
+    is_connected = services.temporal.connected is not None
+    return JSONResponse({"status": "ok", "temporal": is_connected, "installation_id": services.mine.installation_id})
 
 
 @router.get("/ready")

@@ -29,6 +29,7 @@ from auth.oidc.provider import CALLBACK, Provider
 from auth.queue_ticket import QueueTickets
 from auth.routable_token import personal_token, registration_token
 from auth.secret_token import digest
+from domain.errors import Invalid
 from domain.pods.routable_token import read_route
 from files import durable
 from git.repository import Repositories
@@ -43,7 +44,7 @@ from models.repositories.runners.registration_tokens import RunnerScope
 from models.rows.installation import InstallationRow
 from models.session import Database
 from pods.restore_marker import refuse_half_restored
-from settings import Settings
+from settings import Settings, host_in_url
 from storage.objects import ObjectStore
 
 CREDENTIALS = "credentials.json"
@@ -59,6 +60,10 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     database = Database(settings.database)
     await migrate(database)
     settings = await begin(settings, database, clock())
+    async with database.read() as connection:
+        mine = await installations.find(connection)
+    assert mine is not None  # it has begun
+    _refuse_others_directory(settings, mine)
     key = open_ring(settings, Purpose.SIGNING)
     notifications = Notifications() if database.is_sqlite else PostgresNotifications(settings.database)
     await notifications.start()
@@ -86,6 +91,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         tickets=QueueTickets(key, settings.pod_number),
         refusals=Refusals(settings.refusals),
         limits=ActionLimits(settings.rates, clock),
+        mine=mine,
         cluster=cluster,
         leaving=Leaving(database, clock) if cluster is not None else None,
         claims=AskedTogether(hand_out_jobs, MAX_BATCH),
@@ -99,6 +105,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     if settings.api_role != "worker":
         services.polls.start()
         await _first_start(services)
+        _keep_address(settings, mine)
     return services
 
 
@@ -145,6 +152,24 @@ async def _check_sealer(connection: AsyncConnection, sealer: Sealer, installatio
         sealer.open(installation.sealed_check, _CHECK)
     else:
         await installations.keep_check(connection, sealer.seal("right", _CHECK))
+
+
+def _refuse_others_directory(settings: Settings, mine: InstallationRow) -> None:
+    """Raise `Invalid` where a copy would show itself to the cluster of what it was made of, with the same keys."""
+    own = f"http://{host_in_url(settings.directory.host)}:{settings.directory.port}"
+    if mine.is_copy and settings.directory.url and settings.directory_url != own:
+        raise Invalid(
+            f"This is a copy of installation {mine.restored_from}, and PERDURE_DIRECTORY_URL names the directory of "
+            "its pods, to which it would show itself as that pod. Unset it, or let the copy take the place of a pod "
+            "that is gone: `perdure promote`."
+        )
+
+
+def _keep_address(settings: Settings, mine: InstallationRow) -> None:
+    """Let the file of the first administrator say where this installation is now; one that was removed stays away."""
+    path, says = settings.home / CREDENTIALS, {"url": settings.url, "installation_id": mine.installation_id}
+    if path.exists() and (known := _credentials(settings)) | says != known:
+        durable.replace(path, orjson.dumps(known | says, option=orjson.OPT_INDENT_2))
 
 
 def _credentials(settings: Settings) -> dict[str, Any]:

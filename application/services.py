@@ -16,6 +16,7 @@ from git.repository import Repositories
 from metrics.server_metrics import ServerMetrics
 from models.clock import Clock
 from models.notifications import Notifications
+from models.rows.installation import InstallationRow
 from models.session import Database
 from settings import Settings
 from storage.objects import ObjectStore
@@ -38,7 +39,7 @@ class TemporalLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The dependencies of every use case."""
+    """The dependencies of every use case; `mine` is the installation as it was at the start of the process."""
 
     settings: Settings
     database: Database
@@ -51,6 +52,7 @@ class Services:
     job_tokens: JobTokens
     compilers: Executor
     limits: ActionLimits
+    mine: InstallationRow
     cluster: Cluster | None = None
     leaving: Leaving | None = None
     passwords: Passwords = field(default_factory=Passwords)

@@ -69,6 +69,11 @@ LAZY: Final = {
     "restore": Lazy(
         "cli.installation.restore", "restore", "Put a backup back into an empty home; Perdure must be down."
     ),
+    "promote": Lazy(
+        "cli.installation.promote",
+        "promote",
+        "Let a restored copy take the place of the installation that was backed up; Perdure must be down.",
+    ),
     "upgrade": Lazy(
         "cli.installation.upgrade",
         "upgrade",
@@ -216,7 +221,9 @@ def main() -> None:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(exit_code(error))
     except OSError as error:
-        typer.echo(f"Error: {error}", err=True)
+        from cli.plain_reasons import sentence_of
+
+        typer.echo(f"Error: {sentence_of(error)}", err=True)
         sys.exit(ExitCode.FAILED)
 
 

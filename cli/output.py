@@ -1,7 +1,9 @@
 """What commands print: data on standard output, words on standard error, colour only on a terminal."""
 
+import contextlib
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ import typer
 from cli.printable import printable
 from cli.states import GLYPHS, UNKNOWN
 from domain.errors import Invalid
+from files import durable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,15 @@ def has_colour(stream: IO[str], *, no_color: bool = False) -> bool:
     """Whether colours may be written to a stream (no-color.org; `TERM=dumb` has none)."""
     refused = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not refused
+
+
+def keep_private() -> None:
+    """Secrets follow: a file that standard output or error was led to is read by its owner alone from now on."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            descriptor = stream.fileno()
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.fchmod(descriptor, durable.PRIVATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
 """Why a part of an installation cannot be used, in plain words instead of those of the library that met it."""
 
+import errno
+import os
 import re
+from collections.abc import Mapping
 from typing import Final
 
 NOBODY: Final = "nothing answers there"
@@ -25,6 +28,28 @@ _REASONS: Final = tuple(
     )
 )
 """What libraries write, and what it means; the first that fits counts."""
+
+
+_OTHER_PLACE: Final = (
+    "or choose another place: PERDURE_HOME is the folder of an installation, PERDURE_CONFIG your file."
+)
+_NEXT: Final[Mapping[int, str]] = {
+    errno.EACCES: f"Run this as the user whose it is, {_OTHER_PLACE}",
+    errno.EPERM: f"Run this as the user whose it is, {_OTHER_PLACE}",
+    errno.EROFS: f"Let its disk be written to (`mount -o remount,rw`), {_OTHER_PLACE}",
+    errno.ENOTDIR: f"Move the file away that is in the place of a folder, {_OTHER_PLACE}",
+    errno.ENOSPC: f"Make room on its disk, {_OTHER_PLACE}",
+    errno.EDQUOT: f"Make room, or have the quota raised, {_OTHER_PLACE}",
+}
+"""What to do about a file that cannot be written or read, by the system's number of the reason."""
+
+
+def sentence_of(error: OSError) -> str:
+    """What the system refused, of which file, and what to do about it."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    what, number = f"{os.fsdecode(error.filename)}: {error.strerror.lower()}.", error.errno or 0
+    return f"{what} {_NEXT[number]}" if number in _NEXT else what
 
 
 def reason_of(error: BaseException) -> str:

@@ -40,6 +40,7 @@ _TOKEN_START: Final = re.compile(r"^(?:glrt-(?:t[123]_)?|glrtr-|t[123]_)")
 _SHORT_TOKEN: Final = 9
 _TABLE: Final = re.compile(r"^(?=[ \t]*\[\[[ \t]*runners[ \t]*\]\])", re.MULTILINE)
 """Where a `[[runners]]` table begins."""
+_URL: Final = re.compile(r"^([ \t]*url[ \t]*=[ \t]*).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,17 @@ def remove_runners(path: Path, tokens: Collection[str]) -> None:
     kept = [table for table, entry in zip(tables, load_config(path).runners, strict=True) if entry.token not in tokens]
     if len(kept) < len(tables):
         durable.replace(path, "".join((head, *kept)).encode())
+
+
+def move_runners(path: Path, name: str, url: str) -> None:
+    """Let the runners of this name call another address; what else is in the file stays as it is."""
+    head, *tables = _TABLE.split(path.read_text("utf-8"))
+    moved = [
+        _URL.sub(lambda line: f"{line[1]}{json.dumps(url)}", table, count=1) if entry.name == name else table
+        for table, entry in zip(tables, load_config(path).runners, strict=True)
+    ]
+    if moved != tables:
+        durable.replace(path, "".join((head, *moved)).encode())
 
 
 def placed(config: FleetConfig, builds_dir: Path | None) -> FleetConfig:

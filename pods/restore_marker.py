@@ -10,10 +10,22 @@ from files import durable
 FILE: Final = "restoring.json"
 
 
-def begin(home: Path, archive: Path) -> None:
-    """From now on nothing starts here; on disk when it returns."""
+def begin(home: Path, archive: Path, *, in_place: bool) -> None:
+    """From now on nothing starts here; on disk when it returns.
+
+    `in_place`: what is restored is the installation that was here, and no copy beside it.
+    """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    durable.replace(home / FILE, json.dumps({"archive": str(archive.resolve())}).encode())
+    says = {"archive": str(archive.resolve()), "in_place": in_place}
+    durable.replace(home / FILE, json.dumps(says).encode())
+
+
+def is_in_place(home: Path) -> bool:
+    """Whether the restore that was begun here puts back the installation that was here."""
+    try:
+        return json.loads((home / FILE).read_text()).get("in_place") is True
+    except (FileNotFoundError, ValueError, AttributeError):
+        return False
 
 
 def end(home: Path) -> None:

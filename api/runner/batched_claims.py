@@ -104,7 +104,8 @@ async def _in_one_transaction(asked: list[Asking]) -> dict[Asking, Answer]:
     services, poison = asked[0].services, 0
     leaving = (await services.leaving.now()).without_jobs if services.leaving is not None else ()
     async with _claiming(services) as connection:
-        taken = await claims.take(connection, [asking.claim for asking in asked], services.clock(), leaving)
+        asking_now = [asking.claim for asking in asked]
+        taken = await claims.take(connection, asking_now, services.clock(), leaving, is_copy=services.mine.is_copy)
         jobs = {asking: job_id for asking, job_id in zip(asked, taken, strict=True) if job_id is not None}
         try:
             answers = await _answers(connection, services, jobs) if jobs else {}

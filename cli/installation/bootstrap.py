@@ -1,6 +1,7 @@
 """The built-in runner: registered with the pods that `perdure up` has started, which are told as whom its jobs run.
 
-One runner serves them all: its `config.toml` has an entry for each pod, by whose token the router knows the pod.
+One runner serves them all: its `config.toml` has an entry for each pod, by whose token the router knows the pod. It
+goes to the front of its own home, whatever address people use, and wherever a backup says that the home was.
 """
 
 import json
@@ -13,14 +14,15 @@ from typing import Any
 from domain.errors import Forbidden, Invalid, NotFound, PerdureError, Unauthenticated, Unavailable
 from domain.pods.routable_token import read_route
 from files import durable
-from fleet.config import RunnerEntry, load_config, remove_runners
+from fleet.config import RunnerEntry, load_config, move_runners, remove_runners
 from pods.embedded_pods import all_settings, further_pods, removed_pods
+from pods.loopback import near_front
 from pods.run_folder import RunFolder
 from pods.stack import jobs_run_as, runner_config
 from settings import Settings
 
 CREDENTIALS = "credentials.json"
-"""Written by the API at its first start: `url`, `username` and `token` of the first administrator."""
+"""Written by the API at its first start: `username` and `token` of the first administrator; at each, the `url`."""
 RUNNER = {"runner_type": "instance_type", "description": "built-in", "run_untagged": True, "tag_list": "shell"}
 CONCURRENT = 4
 TIMEOUT = 15.0
@@ -47,17 +49,19 @@ def ensure_runner(settings: Settings) -> str:
 
     Raises NotFound, Invalid, Unauthenticated, Forbidden or Unavailable when there is no runner and none can be made.
     """
-    path, as_server = runner_config(settings), settings.jobs_as == "server"
+    path, as_server, url = runner_config(settings), settings.jobs_as == "server", near_front(settings)
     # Two `perdure up` at the same time shall register one runner.
     with RunFolder(settings.home).one_at_a_time("bootstrap"):
         _drop_removed_pods(path, settings)
+        if path.exists():
+            move_runners(path, str(RUNNER["description"]), url)
         warnings, known = [], _entries(path, settings)
         for pod in all_settings(settings):
             credentials = pod.home.resolve() / CREDENTIALS
             if pod.pod_number in known:
-                warnings.append(_tell(path, known[pod.pod_number], credentials, as_server=as_server))
+                warnings.append(_tell(path, known[pod.pod_number], url, credentials, as_server=as_server))
             else:
-                _register(path, *_credentials(credentials), as_server=as_server)
+                _register(path, url, _token_in(credentials), as_server=as_server)
         warning = " ".join(filter(None, warnings))
         if warning and as_server and not jobs_run_as(settings).exists():
             return f"{warning} Until then it runs no jobs: it would not know whose it may."
@@ -113,17 +117,17 @@ def last_found(settings: Settings) -> Found | None:
         return None
 
 
-def _credentials(path: Path) -> tuple[str, str]:
+def _token_in(path: Path) -> str:
+    """The token of an administrator. The address beside it is for people: the runner goes to this home's own front."""
     try:
-        data = json.loads(path.read_text())
-        return str(data["url"]).rstrip("/"), str(data["token"])
+        return str(json.loads(path.read_text())["token"])
     except FileNotFoundError as error:
         raise NotFound(
             f"{path} is missing, so no runner can be registered. The API writes it at its first start; register a "
             "runner yourself with `perdure runner register`."
         ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Invalid(f"{path} is not readable as JSON with `url` and `token`: {error}") from error
+        raise Invalid(f"{path} is not readable as JSON with `token`: {error}") from error
 
 
 def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
@@ -146,13 +150,13 @@ def _register(path: Path, url: str, token: str, *, as_server: bool) -> None:
     durable.replace(path, (before.rstrip("\n") + "\n" + text).encode())
 
 
-def _tell(path: Path, entries: Sequence[RunnerEntry], credentials: Path, *, as_server: bool) -> str:
+def _tell(path: Path, entries: Sequence[RunnerEntry], url: str, credentials: Path, *, as_server: bool) -> str:
     """Say it of every runner of the file that is this pod's; a warning if that was not possible.
 
     The server is asked first: it may be one of before, or put back from a backup.
     """
     try:
-        url, token = _credentials(credentials)
+        token = _token_in(credentials)
         for entry in entries:
             if entry.url.rstrip("/") == url:
                 address = f"{url}/api/v4/runners/{entry.id}"

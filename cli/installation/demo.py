@@ -24,6 +24,7 @@ from cli.installation.identified import identified
 from cli.installation.ports import pick_free
 from cli.installation.up import bring_up, supervisor_runs, temporal_ui
 from cli.main import read_settings
+from cli.output import keep_private
 from domain.errors import NotFound, Refused, Unavailable
 from domain.pipelines.status import COMPLETE
 from pods.embedded_pods import home_of_processes
@@ -217,6 +218,7 @@ def _report(settings: Settings, scene: Scene, pipeline: dict[str, Any], *, as_js
     if ui:
         namespace = asyncio.run(identified(settings)).namespace
         typer.echo(f"{'Temporal Web UI':<18} {ui}/namespaces/{namespace}/workflows/pipeline-{pipeline['id']}")
+    keep_private()
     clone = f"git clone {settings.url}/{scene.path}.git"
     typer.echo(f"{'Next':<18} {clone}   (push as {scene.username}, password {scene.token})")
     sys.stdout.flush()

@@ -12,15 +12,19 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
+from uuid import uuid4
 
 import typer
 
 from cli.installation.backup import CREDENTIALS, DATABASE_FILE, KEYS, Progress
+from cli.installation.bootstrap import RUNNER
+from cli.installation.own_installation import COPY, stored_installation
 from cli.installation.up import supervisor_runs
 from cli.json_option import JsonOption
 from cli.main import read_settings
 from domain.errors import Invalid, Refused
 from files import durable
+from fleet.config import load_config, remove_runners
 from git.repository import Repositories
 from git.transport.snapshot import set_refs, take_pack
 from models.migrate import check_known
@@ -29,6 +33,7 @@ from models.restored import is_empty, open_postgres, put_sqlite, sqlite_path
 from pods import restore_marker
 from pods.embedded_pods import home_of_processes
 from pods.run_folder import RunFolder
+from pods.stack import runner_config
 from settings import Settings
 from storage.backup_archive import Member, members, verified_manifest
 from storage.objects import ObjectStore
@@ -42,38 +47,87 @@ _DATABASE: Final = "database/"
 def restore(
     file: Annotated[Path, typer.Argument(help="What `perdure backup` has written.")],
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    promoted: Annotated[
+        bool,
+        typer.Option(
+            "--promote",
+            help="What was backed up is gone: take its place. Without it a copy is made, which acts on nobody.",
+        ),
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Only verify the file; nothing is written.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put a backup back into an empty home; Perdure must be down."""
     settings = read_settings()
-    progress = Progress()
+    progress, made = Progress(), ""
     progress.tell(f"verifying {file}", at_last=True)
     manifest = verified_manifest(file)
     if not check:
-        asyncio.run(put_back(settings, file, manifest, force=force, progress=progress))
+        made = asyncio.run(put_back(settings, file, manifest, force=force, promoted=promoted, progress=progress))
     if as_json:
         typer.echo(json.dumps(manifest))
     elif check:
         typer.echo(f"{file} is whole: {manifest['members']} members of {manifest['begun_at']}.")
     else:
         typer.echo(f"Restored {settings.home.resolve()} as of {manifest['begun_at']}. Next: start Perdure.")
+        if made:
+            typer.echo(COPY.format(original=manifest["installation_id"]), err=True)
 
 
 async def put_back(
-    settings: Settings, file: Path, manifest: dict[str, Any], *, force: bool, progress: Progress
-) -> None:
-    """Restore a verified file. Raises `Refused` for what is in the way, `Invalid` for what does not fit here."""
+    settings: Settings, file: Path, manifest: dict[str, Any], *, force: bool, promoted: bool = False, progress: Progress
+) -> str:
+    """Restore a verified file; gives back the id of the copy that it was made to, empty for what takes its old place.
+
+    Such is what goes back over the same installation, or is `promoted`. Raises `Refused` for what is in the way,
+    `Invalid` for what does not fit here.
+    """
     _refuse_what_does_not_fit(settings, manifest)
     store = ObjectStore.open(settings.store)
+    in_place = promoted or await _is_there(settings, manifest)
+    if not in_place and force:
+        await _refuse_places_of_another(settings, store)
     if not (force or restore_marker.is_begun(settings.home)):
         await _refuse_what_is_there(settings, manifest, store)
     else:
         await is_empty(settings.database)  # nobody else may be connected
-    restore_marker.begin(settings.home, file)
+    copy_id = "" if in_place else str(uuid4())
+    restore_marker.begin(settings.home, file, in_place=in_place)
     await _clear(settings, manifest, store)
-    await _Restore(settings, file, manifest, store, progress).run()
+    await _Restore(settings, file, manifest, store, progress, copy_id).run()
     restore_marker.end(settings.home)
+    return copy_id
+
+
+async def _is_there(settings: Settings, manifest: dict[str, Any]) -> bool:
+    """Whether what is replaced is the installation that was backed up, also where a killed restore has begun so."""
+    if restore_marker.is_begun(settings.home):
+        return restore_marker.is_in_place(settings.home)
+    here = await stored_installation(settings)
+    ours = here.installation_id if here else _noted_id(settings.home / CREDENTIALS)
+    return ours == str(manifest["installation_id"])
+
+
+def _noted_id(path: Path) -> str:
+    """Which installation was in a home that has lost its database; empty where nothing says so."""
+    try:
+        return str(json.loads(path.read_text())["installation_id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+async def _refuse_places_of_another(settings: Settings, store: ObjectStore) -> None:
+    """Raise `Refused` where a copy would clear what the original may live from: such a place says not whose it is."""
+    used = []
+    if settings.object_store and not await store.is_empty():
+        used.append(f"PERDURE_OBJECT_STORE={_without_password(settings.store)}")
+    if settings.repositories and any(settings.repository_root.glob("*.git")):
+        used.append(f"PERDURE_REPOSITORIES={settings.repository_root}")
+    if used:
+        raise Refused(
+            f"{' and '.join(used)} is not empty, and this would be a copy: --force does not clear what the original "
+            "may use. Name empty places of the copy's own; if the original is gone, add --promote."
+        )
 
 
 def _refuse_what_does_not_fit(settings: Settings, manifest: dict[str, Any]) -> None:
@@ -122,13 +176,28 @@ async def _clear(settings: Settings, manifest: dict[str, Any], store: ObjectStor
     if manifest["keys"]:
         shutil.rmtree(settings.home / KEYS, ignore_errors=True)
         (settings.home / CREDENTIALS).unlink(missing_ok=True)
+    _forget_runner(settings)
+
+
+def _forget_runner(settings: Settings) -> None:
+    """`perdure up` registers another built-in runner: the database may not know the one of here, or another's token."""
+    path = runner_config(settings)
+    if path.exists():
+        entries = [entry for entry in load_config(path).runners if entry.name == RUNNER["description"]]
+        remove_runners(path, {entry.token for entry in entries})
 
 
 class _Restore:
     """One pass through the file. Members come in its order: database, repositories, objects, keys."""
 
     def __init__(
-        self, settings: Settings, file: Path, manifest: dict[str, Any], store: ObjectStore, progress: Progress
+        self,
+        settings: Settings,
+        file: Path,
+        manifest: dict[str, Any],
+        store: ObjectStore,
+        progress: Progress,
+        copy_id: str,
     ) -> None:
         self._settings = settings
         self._file = file
@@ -140,7 +209,9 @@ class _Restore:
             pod_number=settings.pod_number,
             missing=frozenset(manifest["missing_objects"]),
             now=datetime.now(UTC),
+            copy_id=copy_id,
         )
+        self._copy_id = copy_id
 
     async def run(self) -> None:
         """Everything beside the database first; it is what makes the home a home."""
@@ -189,7 +260,12 @@ class _Restore:
             raise Invalid(f"{self._file} is no backup of Perdure: {member.name} has no place.")
         path = self._settings.home / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        durable.replace(path, member.read())
+        durable.replace(path, self._at_home(member.read()) if name == CREDENTIALS else member.read())
+
+    def _at_home(self, credentials: bytes) -> bytes:
+        """The file of the first administrator, which must not lead to where the original is."""
+        found = json.loads(credentials) | {"url": self._settings.url}
+        return json.dumps(found | ({"installation_id": self._copy_id} if self._copy_id else {}), indent=2).encode()
 
     async def _put_database(self) -> None:
         url = self._settings.database

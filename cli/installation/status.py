@@ -13,6 +13,7 @@ from rich.table import Table
 from cli.exit_codes import ExitCode
 from cli.installation.bootstrap import last_found
 from cli.installation.down import front_left
+from cli.installation.own_installation import COPY, SAID_BY, another_at, installation_here
 from cli.installation.up import is_ready, supervisor_runs, temporal_ui
 from fleet.config import WAYS
 from pods.child import Child
@@ -48,17 +49,22 @@ class ChildStatus:
 
 
 def status(settings: Settings, *, as_json: bool) -> ExitCode:
-    """Print the state; OK if the supervisor lives and every child is ready, else FAILED."""
+    """Print the state; OK if the supervisor lives, every child is ready and the address is theirs, else FAILED."""
     folder = RunFolder(settings.home)
     children = [child for child in stack(settings) if child.wanted]
     with ThreadPoolExecutor(max_workers=len(children)) as pool:
         found = list(pool.map(lambda child: look(child, folder), children))
     running, found_last = supervisor_runs(folder), last_found(settings)
+    here = installation_here(settings)
+    another = another_at(settings.url, here.installation_id, SAID_BY, "", settings.pod_number) if here else ""
     if as_json:
         answer = {
             "running": running,
             "url": settings.url,
             "temporal_ui": temporal_ui(settings),
+            "installation_id": here and here.installation_id,
+            "copy_of": (here and here.copy_of) or None,
+            "another_at_url": bool(another),
             "children": [asdict(child) for child in found],
             "jobs_as": found_last and found_last.jobs_as,
             "unsupported_keywords": found_last and settings.unsupported_keywords,
@@ -66,7 +72,9 @@ def status(settings: Settings, *, as_json: bool) -> ExitCode:
         typer.echo(json.dumps(answer))
     else:
         _show(settings, running, found)
-    return ExitCode.OK if running and all(child.ready for child in found) else ExitCode.FAILED
+        for line in filter(None, (another, here and here.copy_of and COPY.format(original=here.copy_of))):
+            typer.echo(line)
+    return ExitCode.OK if running and not another and all(child.ready for child in found) else ExitCode.FAILED
 
 
 def look(child: Child, folder: RunFolder) -> ChildStatus:

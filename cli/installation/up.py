@@ -22,12 +22,13 @@ from cli.installation.cluster import register_pods
 from cli.installation.down import down
 from cli.installation.identified import identified
 from cli.installation.job_rights import with_job_rights
+from cli.installation.own_installation import COPY, installation_here, refuse_address_of_another
 from domain.errors import Refused, Unavailable
 from pods.child import Child
 from pods.embedded_pods import FOLDER, add_pods, begin_directory, further_pods
 from pods.environment import child_environment, variables
 from pods.listening import hand_on, handed
-from pods.loopback import near
+from pods.loopback import LOOPBACK
 from pods.process import is_alive
 from pods.restore_marker import refuse_half_restored
 from pods.run_folder import SUPERVISOR, RunFolder
@@ -52,8 +53,8 @@ def up(settings: Settings, *, pods: int | None, foreground: bool, as_json: bool)
     settings = with_job_rights(settings)
     _make_pods(settings, folder, pods)
     if not foreground:
-        bring_up(settings)
-        _announce(settings, folder, as_json=as_json)
+        was_up = bring_up(settings)
+        _announce(settings, folder, was_up=was_up, as_json=as_json)
         return ExitCode.OK
     children = stack(settings)
     _refuse_other_settings(settings, children, folder)
@@ -61,11 +62,12 @@ def up(settings: Settings, *, pods: int | None, foreground: bool, as_json: bool)
         raise Refused("Perdure is up already, in the background. Run `perdure down` first.")
     sockets = handed()
     refuse_busy_ports(children, folder, sockets)
+    refuse_address_of_another(settings)
     process = _start_supervisor(settings, folder, sockets, foreground=True)
 
     def come_up() -> None:
         _come_up(settings, children, folder, process)
-        _announce(settings, folder, as_json=as_json)
+        _announce(settings, folder, was_up=False, as_json=as_json)
 
     return _stay(process, come_up)
 
@@ -87,8 +89,11 @@ def _make_pods(settings: Settings, folder: RunFolder, count: int | None) -> None
         down(settings, everything=False)
 
 
-def bring_up(settings: Settings) -> None:
-    """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does."""
+def bring_up(settings: Settings) -> bool:
+    """Start what does not run yet, in the background, and wait until all of it answers; raises as `up` does.
+
+    Gives back whether all of it ran already.
+    """
     refuse_half_restored(settings.home)
     folder = RunFolder(settings.home)
     settings = with_job_rights(settings)
@@ -98,8 +103,11 @@ def bring_up(settings: Settings) -> None:
     process = None
     if not supervisor_runs(folder):
         refuse_busy_ports(children, folder)
+        refuse_address_of_another(settings)
         process = _start_supervisor(settings, folder, foreground=False)
+    was_up = process is None and all(is_ready(child, folder) for child in children if child.wanted)
     _come_up(settings, children, folder, process)
+    return was_up
 
 
 def supervisor_runs(folder: RunFolder) -> bool:
@@ -219,7 +227,10 @@ def _who_is_missing(waiting: Sequence[Child], folder: RunFolder, limit: float) -
     return "\n\n".join(parts)
 
 
-def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
+def _announce(settings: Settings, folder: RunFolder, *, was_up: bool, as_json: bool) -> None:
+    here = installation_here(settings)
+    if here and here.copy_of:
+        typer.echo(COPY.format(original=here.copy_of), err=True)
     places = {
         "url": settings.url,
         "temporal_ui": temporal_ui(settings),
@@ -229,6 +240,8 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(places))
         return
+    if was_up:
+        typer.echo("Perdure was up already; nothing was started.")
     credentials: Path = folder.home / CREDENTIALS
     lines = [
         ("Perdure", places["url"]),
@@ -246,7 +259,7 @@ def _announce(settings: Settings, folder: RunFolder, *, as_json: bool) -> None:
 
 def temporal_ui(settings: Settings) -> str | None:
     """Address of the embedded Temporal's pages; None if Temporal is somebody else's."""
-    return None if settings.temporal_address else f"http://{near(settings)}:{settings.temporal_ui_port}"
+    return None if settings.temporal_address else f"http://{LOOPBACK}:{settings.temporal_ui_port}"
 
 
 def pipelines_view(settings: Settings) -> str | None:

@@ -108,7 +108,13 @@ class _Upgrade:
                 mine = await installations.find(connection)
             if mine is None:
                 return Step(name, "They come with the first start.")
-            await prepare_namespace(client, mine.installation_id, self._settings.temporal_retention)
+            await prepare_namespace(
+                client,
+                mine.installation_id,
+                self._settings.temporal_retention,
+                restored_from=mine.restored_from,
+                is_copy=mine.is_copy,
+            )
         except Unavailable as error:
             return Step(name, f"{error} They are added when a worker joins it.")
         return Step(name, f"{', '.join(missing)} added.")

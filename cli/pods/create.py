@@ -155,7 +155,13 @@ class _Making:
             async with self._database.read() as connection:
                 mine = await installations.find(connection)
             assert mine is not None  # the schema's step has made it
-            await prepare_namespace(client, mine.installation_id, settings.temporal_retention)
+            await prepare_namespace(
+                client,
+                mine.installation_id,
+                settings.temporal_retention,
+                restored_from=mine.restored_from,
+                is_copy=mine.is_copy,
+            )
         except (RPCError, RuntimeError, OSError):
             return f"{name}: Temporal does not answer at {settings.temporal}; a worker makes it when it joins"
         attributes = f"; search attributes {MADE}: {len(missing)}" if missing else "; search attributes there"

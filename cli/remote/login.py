@@ -16,7 +16,7 @@ from cli.remote.documents import IDENTITY, document
 from cli.remote.invocation import Invocation, advice_for, with_common_options
 from cli.remote.place import SERVER, Server, checked_server, checked_token
 from cli.user_file import Login, changing
-from domain.errors import Invalid, NotFound, Unauthenticated
+from domain.errors import Invalid, NotFound, Refused, Unauthenticated
 from domain.pods.token_prefixes import PERSONAL
 
 _NEAR: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -147,13 +147,22 @@ def _asked(call: Invocation, question: str, *, hidden: bool = False) -> str:
 
 
 def _of_this_machine() -> tuple[str, str]:
+    from cli.installation.own_installation import another_at
     from cli.main import read_settings
 
-    path = read_settings().home / CREDENTIALS.name
+    settings = read_settings()
+    path = settings.home / CREDENTIALS.name
     try:
         data = json.loads(path.read_text())
-        return checked_server(str(data["url"])), str(data["token"])
+        url, token = checked_server(str(data["url"])), str(data["token"])
+        ours = str(data.get("installation_id", ""))  # nothing there was written by an older version
     except FileNotFoundError as error:
         raise NotFound(f"There is no {path}: nothing was started here. Next: `perdure up`.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is not readable as JSON with `url` and `token`: {error}.") from error
+    what = "No token was sent there."
+    if ours and (
+        fault := another_at(url, ours, f"{path} says; `perdure up` writes it anew", what, settings.pod_number)
+    ):
+        raise Refused(fault)
+    return url, token

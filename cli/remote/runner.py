@@ -7,7 +7,7 @@ from urllib.parse import quote
 import typer
 
 from cli.lazy_group import Lazy, LazyGroup
-from cli.output import Cell
+from cli.output import Cell, keep_private
 from cli.remote import completion
 from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, document, documents
 from cli.remote.invocation import Invocation, verb
@@ -189,6 +189,7 @@ def create_runner(
     elif kind == "group":
         with call.naming(f"group {group}", "perdure group list"):
             wanted["group_id"] = call.api.get(f"/groups/{quote(group, safe='')}")["id"]
+    keep_private()
     made = call.api.post("/user/runners", **wanted)
     access = ["--url", call.server.url, "--token", made["token"]]
     command = shlex.join(["perdure", "runner", "register", *access])

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.output import keep_private
 from cli.remote import completion
 from cli.remote.documents import NEW_TOKEN, TOKEN, document, documents
 from cli.remote.invocation import Invocation, verb
@@ -32,6 +33,7 @@ def create_token(
     wanted: dict[str, Any] = {"name": name, "scopes": scopes or ["api"]}
     wanted |= {"expires_at": expires_at} if expires_at else {}
     owner = f"/users/{user_named(call, user)['id']}" if user else "/user"
+    keep_private()
     made = document(NEW_TOKEN, call.api.post(f"{owner}/personal_access_tokens", **wanted))
     if call.out.as_json:
         call.out.document(made)

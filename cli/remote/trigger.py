@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.output import keep_private
 from cli.remote.documents import TRIGGER, document, documents
 from cli.remote.invocation import Invocation, verb
 from cli.remote.moments import ago
@@ -14,6 +15,7 @@ app = typer.Typer(help="Tokens that start pipelines from outside.", no_args_is_h
 @verb(app, "list")
 def list_triggers(call: Invocation) -> None:
     """List the triggers of a project."""
+    keep_private()
     with call.naming(f"project {call.project}", "perdure project list"):
         found = documents(TRIGGER, call.api.listed(f"{call.home}/triggers"))
     if call.out.as_json:
@@ -26,6 +28,7 @@ def list_triggers(call: Invocation) -> None:
 @verb(app, "create")
 def create_trigger(call: Invocation, description: Annotated[str, typer.Argument(help="What it is for.")]) -> None:
     """Make a trigger; prints its token."""
+    keep_private()
     with call.naming(f"project {call.project}", "perdure project list"):
         made = document(TRIGGER, call.api.post(f"{call.home}/triggers", description=description))
     route = f"{call.server.url}/api/v4{call.home}/trigger/pipeline"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.output import keep_private
 from cli.remote import completion
 from cli.remote.documents import NEW_USER, USER, document, documents
 from cli.remote.invocation import Invocation, verb
@@ -63,6 +64,7 @@ def create_user(
         wanted["force_random_password"] = True  # GitLab wants one of them; nobody is ever told what it is
     else:
         wanted["password"] = made_up or _given(call, username)
+    keep_private()
     made = document(NEW_USER, {**call.api.post("/users", **wanted), "password": made_up or None})
     token = f"`perdure token create NAME --user {username}` makes one for git and this command."
     if call.out.as_json:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import typer
 
+from cli.output import keep_private
 from cli.remote import completion
 from cli.remote.documents import VARIABLE, document, documents
 from cli.remote.invocation import Invocation, verb
@@ -44,6 +45,7 @@ class _Owner:
 @verb(app, "list")
 def list_variables(call: Invocation, group: GroupOption = "", instance: InstanceOption = False) -> None:
     """List variables, without their values (--json has them)."""
+    keep_private()
     found = documents(VARIABLE, _listed(call, _owner(call, group, instance)))
     if call.out.as_json:
         call.out.document(found)
@@ -61,6 +63,7 @@ def get_variable(
     scope: ScopeOption = "",
 ) -> None:
     """Print the value of a variable."""
+    keep_private()
     owner = _owner(call, group, instance)
     with call.naming(f"variable {key}", "perdure variable list"), _asking_for_scope(key):
         found = document(VARIABLE, call.api.get(owner.route(key), **_filter(scope)))

@@ -20,3 +20,10 @@ class InstallationRow:
     temporal_namespace: str
     task_queue: str
     mails: bool
+    restored_from: str
+    held_up_to: int | None
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it was restored beside the one that was backed up, and does nothing by itself."""
+        return self.held_up_to is not None

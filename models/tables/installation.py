@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
-from models.columns import moment
+from models.columns import moment, number_or_none
 
 
 class Installation(SQLModel, table=True):
@@ -15,7 +15,9 @@ class Installation(SQLModel, table=True):
     when it was put back from a backup, until Temporal has been brought to what it says. `registration_names_pod`: its
     registration token is routable. `pod`, `pod_number`, `temporal_namespace` and `task_queue` are what the pod is: they
     are written once. The last three are empty in a database of before they were kept, until its pod starts again.
-    `mails`: its workers send e-mails, so that every project is watched for what people are told.
+    `mails`: its workers send e-mails, so that every project is watched for what people are told. `restored_from` is the
+    id of the installation whose backup this was made of, if that was another one. `held_up_to`: it is a copy, which
+    does nothing by itself; pipelines up to this id are of its backup, and stand still. None: it is none, or no more.
     """
 
     id: int = Field(default=1, primary_key=True)
@@ -30,3 +32,5 @@ class Installation(SQLModel, table=True):
     temporal_namespace: str = Field(default="", sa_column_kwargs={"server_default": ""})
     task_queue: str = Field(default="", sa_column_kwargs={"server_default": ""})
     mails: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    restored_from: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    held_up_to: int | None = number_or_none()

@@ -31,6 +31,17 @@ async def test_a_namespace_of_another_installation_is_refused_and_stays_what_it_
     await prepare_namespace(client, "mine")
 
 
+async def test_a_copy_keeps_away_from_the_namespace_of_its_original_until_it_is_promoted(temporal: str) -> None:
+    client = await Client.connect(temporal, namespace=await new_namespace(temporal))
+    await prepare_namespace(client, "original")
+    with pytest.raises(Invalid, match=r"This is a copy of installation original.*`perdure promote`"):
+        await prepare_namespace(client, "copy", restored_from="original", is_copy=True)
+    await prepare_namespace(client, "original")
+    await prepare_namespace(client, "copy", restored_from="original")
+    with pytest.raises(Invalid, match="belongs to installation copy"):
+        await prepare_namespace(client, "original")
+
+
 async def test_a_namespace_that_has_everything_is_left_alone(temporal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server logs a warning for each attribute that it is asked to add and has."""
     client = await Client.connect(temporal, namespace=await new_namespace(temporal))

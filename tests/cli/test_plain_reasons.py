@@ -1,8 +1,11 @@
 """Why a part cannot be used, from what libraries write."""
 
+import errno
+import os
+
 import pytest
 
-from cli.plain_reasons import MAX_LENGTH, NOBODY, reason_of
+from cli.plain_reasons import MAX_LENGTH, NOBODY, reason_of, sentence_of
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,15 @@ from cli.plain_reasons import MAX_LENGTH, NOBODY, reason_of
 )
 def test_the_words_of_libraries_become_plain_ones(written: str, reason: str) -> None:
     assert reason_of(RuntimeError(written)) == reason
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT])
+def test_what_the_system_refuses_is_told_with_what_to_do(number: int) -> None:
+    said = sentence_of(OSError(number, os.strerror(number), "/srv/home"))
+    assert said.startswith(f"/srv/home: {os.strerror(number).lower()}. ")
+    assert "or choose another place: PERDURE_HOME" in said
+
+
+def test_what_nobody_can_advise_on_is_told_as_it_is() -> None:
+    assert sentence_of(OSError(errno.EIO, "Input/output error", "/srv/home")) == "/srv/home: input/output error."
+    assert sentence_of(OSError("the moon is full")) == "the moon is full"

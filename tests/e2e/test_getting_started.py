@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "getting-started.md"
 BLOCK = re.compile(r"^```(?P<kind>sh|text)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 END = "the-end-of-step"
+SECRET = re.compile(rb"\bgl(?:pat|rt|rtr|dt|ptt|cbt)-[\w.-]{20,}")
+"""Tokens as people and runners get them."""
 ANYTHING = "..."
 """What the page writes for the part of a line that differs from machine to machine."""
 
@@ -65,6 +67,13 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     subprocess.run(done, env=found, capture_output=True, check=False, timeout=120)
 
 
+def secret_files(*folders: Path) -> dict[str, int]:
+    """The modes of files with a token or a password, below these folders."""
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    kept = [file for file in files if SECRET.search(file.read_bytes()) or file.suffix == ".password"]
+    return {file.name: file.stat().st_mode & 0o777 for file in kept}
+
+
 @pytest.mark.slow
 def test_the_commands_of_the_page_lead_to_a_merged_merge_request(environment: dict[str, str]) -> None:
     default = Settings.model_fields["front_port"].default
@@ -87,3 +96,6 @@ def test_the_commands_of_the_page_lead_to_a_merged_merge_request(environment: di
     for step, output in zip(steps, outputs, strict=False):
         missing = [line for line in step.shown if not is_printed(line, output)]
         assert not missing, f"The page shows {missing}, but this was printed:\n{step.commands}---\n{output}"
+    kept = secret_files(Path(environment["HOME"]), Path(environment["PERDURE_HOME"]))
+    assert {"ada.password", "ada.token", "ada.toml", "config.toml", "credentials.json"} <= kept.keys()
+    assert {name: mode for name, mode in kept.items() if mode != 0o600} == {}

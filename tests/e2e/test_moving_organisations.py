@@ -66,7 +66,7 @@ async def people(stack: Stack) -> AsyncIterator[list[Person]]:
 async def moving(stack: Stack, path: str, *options: str, kill_at: Move | None = None) -> tuple[int, str, list[str]]:
     """Run the command, with `kill_at` until it says so: its exit status, what it printed, the states that it named."""
     words = [sys.executable, "-m", "cli.main", "pod", "move", path, "--to", "pod-2", *options]
-    environment = {**os.environ, **stack._environment}
+    environment = {**os.environ, **stack.environment}
     process = await asyncio.create_subprocess_exec(
         *words, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )

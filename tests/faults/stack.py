@@ -50,14 +50,14 @@ class Stack:
         # Those above them are what up to two further pods take.
         ports = dict(zip(FIELDS, free_ports(3 * len(FIELDS)), strict=False))
         chosen = {f"PERDURE_{field.upper()}": str(port) for field, port in ports.items()}
-        self._environment = {**SHORT, **chosen, "PERDURE_HOME": str(home), **(extra or {})}
+        self.environment = {**SHORT, **chosen, "PERDURE_HOME": str(home), **(extra or {})}
         self.home = home
         self._clients: list[Api] = []
 
     @property
     def settings(self) -> Settings:
         """The settings that every process of this stack has."""
-        with _environment(self._environment):
+        with _environment(self.environment):
             return embedded(Settings())
 
     def up(self, *options: str) -> None:
@@ -72,7 +72,7 @@ class Stack:
 
     def _run(self, *words: str, check: bool) -> str:
         argv = [sys.executable, "-m", "cli.main", *words]
-        environment = {**os.environ, **self._environment}
+        environment = {**os.environ, **self.environment}
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
         if check and done.returncode:
             printed = f"{done.stdout}\n{done.stderr}"

@@ -355,7 +355,7 @@ async def test_everything_that_was_acknowledged_before_the_backup_is_back(
     file, before = await _back_up_under_load(installation)
     newest = max(installation.said.pipelines)
     await installation.lose_everything(temporal=temporal == "lost")
-    await installation.run("restore", str(file))
+    await installation.run("restore", "--promote", str(file))
     await installation.server.start()
     await installation.check(before)
     async with installation.runners():
@@ -377,7 +377,7 @@ async def test_a_restore_that_is_killed_says_so_and_can_be_made_again(installati
     marker = home / "restoring.json"
     killed = 0
     for place in (marker, home / "repositories", home / "objects", home / "keys"):
-        program = installation.perdure("restore", str(file), *([] if marker.exists() else ["--force"]))
+        program = installation.perdure("restore", "--promote", str(file), *([] if marker.exists() else ["--force"]))
         await program.start()
         await _until_changed(place, program)
         await program.kill()

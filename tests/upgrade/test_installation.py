@@ -72,7 +72,7 @@ async def server(tmp_path: Path, old_database: Path, request: pytest.FixtureRequ
         command = Command(home, temporal)
         backup = tmp_path / "backup.tar.gz"
         first_version.write_backup(backup, old_database)
-        await command.run("restore", backup)
+        await command.run("restore", "--promote", backup)
         if request.param == "in place":  # repositories and objects are as they were; the database is put back
             for file in home.glob("perdure.db*"):
                 file.unlink()

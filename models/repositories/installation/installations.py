@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pods.directory import BLOCK_BITS
@@ -16,6 +16,9 @@ from models.tables.installation import Installation
 from models.typed_rows import first_of, one_of
 
 installation = table_of(Installation)
+
+HELD: Final = func.coalesce(select(installation.c.held_up_to).scalar_subquery(), 0)
+"""The last pipeline that stands still because this is a copy of another installation."""
 
 BLOCK: Final = 1 << BLOCK_BITS
 """Ids of a pod: so many, beginning at its number times this (docs/seam.md, "Ids")."""
@@ -67,6 +70,11 @@ def _columns(mine: PodIdentity) -> dict[str, Any]:
 async def find(connection: AsyncConnection) -> InstallationRow | None:
     """The installation; None before its first start."""
     return first_of(InstallationRow, await connection.execute(select(installation)))
+
+
+async def promote(connection: AsyncConnection, now: datetime) -> None:
+    """A copy takes the place of what it was made of: its pipelines go on, from what SQL says."""
+    await connection.execute(update(installation).values(held_up_to=None, restored_at=now))
 
 
 async def keep_check(connection: AsyncConnection, sealed: str) -> None:

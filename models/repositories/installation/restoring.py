@@ -49,16 +49,27 @@ chunk = table_of(TraceChunk)
 index = table_of(TraceIndex)
 
 
-async def settle(connection: AsyncConnection, pod_number: int, missing: Collection[str], now: datetime) -> None:
+async def settle(
+    connection: AsyncConnection, pod_number: int, missing: Collection[str], now: datetime, copy_id: str = ""
+) -> None:
     """Bring the rows of a backup into the present; `missing` are keys of objects that it does not have.
 
-    Raises `Invalid` when there are not enough ids left in the pod's block.
+    With `copy_id` they become an installation of that id, whose pipelines stand still until it is promoted; else they
+    are the one that was backed up. Raises `Invalid` when there are not enough ids left in the pod's block.
     """
+    if copy_id:
+        await _make_copy(connection, copy_id)
     await _skip_ids(connection, pod_number)
     await _fence(connection, now)
     await _let_runners_come_back(connection, now)
     await _forget_missing(connection, missing)
     await connection.execute(update(installation).values(restored_at=now))
+
+
+async def _make_copy(connection: AsyncConnection, copy_id: str) -> None:
+    newest = func.coalesce(select(func.max(pipeline.c.id)).scalar_subquery(), 0)
+    own = {"restored_from": installation.c.installation_id, "held_up_to": newest, "installation_id": copy_id}
+    await connection.execute(update(installation).values(**own))
 
 
 async def _skip_ids(connection: AsyncConnection, pod_number: int) -> None:

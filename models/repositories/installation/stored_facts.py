@@ -8,7 +8,7 @@ from sqlalchemy import Connection, TextClause, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.object_keys import trace_key
-from models.typed_rows import all_of, first_of
+from models.typed_rows import all_of
 
 PAGE: Final = 1_000
 """So many keys of objects are read at once."""
@@ -27,10 +27,11 @@ _UNUSED: Final = "object_to_delete"
 
 @dataclass(frozen=True, slots=True)
 class StoredInstallation:
-    """Whose database it is."""
+    """Whose database it is; `copy_of` is the installation of which it is a copy, empty if it is none."""
 
     installation_id: str
     pod: str
+    copy_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,11 @@ _Row = TypeVar("_Row", bound=_Numbered)
 
 async def installation(connection: AsyncConnection) -> StoredInstallation | None:
     """The row of the installation; None before its first start."""
-    found = await connection.execute(text("SELECT installation_id, pod FROM installation"))
-    return first_of(StoredInstallation, found)
+    row = (await connection.execute(text("SELECT * FROM installation"))).mappings().first()
+    if row is None:
+        return None
+    copy_of = "" if row.get("held_up_to") is None else row["restored_from"]
+    return StoredInstallation(row["installation_id"], row["pod"], copy_of)
 
 
 async def revision(connection: AsyncConnection) -> str:

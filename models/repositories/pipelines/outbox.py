@@ -11,6 +11,7 @@ from sqlalchemy import Integer, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
+from models.repositories.installation.installations import HELD
 from models.rows.outbox import UnsentRow
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline
@@ -63,6 +64,7 @@ _UNSENT: Final = (
     select(outbox.c.id, outbox.c.kind, outbox.c.pipeline_id, outbox.c.job_id, outbox.c.payload, outbox.c.attempts)
     .add_columns(outbox.c.created_at)
     .where(outbox.c.sent_at.is_(None), outbox.c.not_before <= bindparam("b_now"), outbox.c.kind.in_(_kinds))
+    .where(outbox.c.pipeline_id > HELD)
     .order_by(outbox.c.id)
     .limit(bindparam("b_limit", type_=Integer))
     .with_for_update(skip_locked=True, of=outbox)
@@ -70,6 +72,7 @@ _UNSENT: Final = (
 _NEXT_DUE: Final = (
     select(outbox.c.not_before)
     .where(outbox.c.sent_at.is_(None), outbox.c.not_before > bindparam("b_now"), outbox.c.kind.in_(_kinds))
+    .where(outbox.c.pipeline_id > HELD)
     .order_by(outbox.c.not_before)
     .limit(1)
 )

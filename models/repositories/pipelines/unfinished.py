@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import LIVE
 from models.columns import Moment, table_of
+from models.repositories.installation.installations import HELD
 from models.repositories.pipelines.outbox import OUTCOME, START
 from models.tables.outbox import Outbox
 from models.tables.pipelines import Pipeline
@@ -30,6 +31,7 @@ _PAGE: Final = (
         pipeline.c.status.in_(sorted(LIVE)),
         ~pipeline.c.created_at.between(*_YOUNG),
         pipeline.c.id > bindparam("b_after"),
+        pipeline.c.id > HELD,
         ~exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == START),
     )
     .order_by(pipeline.c.id)
@@ -37,7 +39,7 @@ _PAGE: Final = (
 )
 _UNFOLDED: Final = (
     select(outbox.c.pipeline_id, func.max(outbox.c.id).label("newest"))
-    .where(outbox.c.kind == OUTCOME, ~outbox.c.sent_at.between(*_YOUNG))
+    .where(outbox.c.kind == OUTCOME, ~outbox.c.sent_at.between(*_YOUNG), outbox.c.pipeline_id > HELD)
     .group_by(outbox.c.pipeline_id)
 )
 
@@ -63,7 +65,7 @@ async def all_after(connection: AsyncConnection, after: int) -> Sequence[int]:
     """
     unfolded_outcome = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == OUTCOME)
     statement = select(pipeline.c.id).where(pipeline.c.status.in_(sorted(LIVE)) | unfolded_outcome)
-    page_of = statement.where(pipeline.c.id > after).order_by(pipeline.c.id).limit(PAGE)
+    page_of = statement.where(pipeline.c.id > after, pipeline.c.id > HELD).order_by(pipeline.c.id).limit(PAGE)
     found: Sequence[int] = (await connection.execute(page_of)).scalars().all()
     return found
 

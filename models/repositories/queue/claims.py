@@ -114,13 +114,19 @@ _LIFTED: Final = _LIFT_PIPELINE.returning(pipeline.c.id)
 
 
 async def take(
-    connection: AsyncConnection, asking: Sequence[Claim], now: datetime, leaving: Collection[int] = ()
+    connection: AsyncConnection,
+    asking: Sequence[Claim],
+    now: datetime,
+    leaving: Collection[int] = (),
+    *,
+    is_copy: bool = False,
 ) -> list[int | None]:
     """Hand out the next job to each claim: its id, or None where there is nothing for that runner.
 
     The runners are looked at here: one that was paused or changed while it waited gets what it may have now. The leases
     are not taken up yet; `lift` must follow in the same transaction. A job whose deployment is outdated fails on the
-    way, and the next one is looked at. Jobs of organisations that are `leaving` the pod are not handed out.
+    way, and the next one is looked at. Jobs of organisations that are `leaving` the pod are not handed out, nor in a
+    copy of another installation those of its backup.
     """
     rows = await queue.runners_of(connection, {claim.runner_id for claim in asking})
     given = await queue.given(connection, {claim.request_id for claim in asking} - {""})
@@ -136,19 +142,25 @@ async def take(
         elif not claim.request_id or named.setdefault(name, number) == number:
             kinds[queue.kind_of(row)][number] = claim
     for kind, waiting in kinds.items():
-        found |= await _serve(connection, kind, waiting, now, leaving)
+        found |= await _serve(connection, kind, waiting, now, leaving, is_copy=is_copy)
     repeated = [named.get((claim.runner_id, claim.request_id), number) for number, claim in enumerate(asking)]
     return [found.get(number) for number in repeated]
 
 
 async def _serve(
-    connection: AsyncConnection, kind: Kind, waiting: dict[int, Claim], now: datetime, leaving: Collection[int]
+    connection: AsyncConnection,
+    kind: Kind,
+    waiting: dict[int, Claim],
+    now: datetime,
+    leaving: Collection[int],
+    *,
+    is_copy: bool,
 ) -> dict[int, int]:
     """Give jobs to runners of one kind, who asks first is served first; by number, and only those who got one."""
     served: dict[int, int] = {}
     passed: set[int] = set()
     while left := [number for number in waiting if number not in served]:
-        wanted = await queue.turns(connection, kind, len(left), passed, leaving)
+        wanted = await queue.turns(connection, kind, len(left), passed, leaving, is_copy=is_copy)
         held = await queue.hold(connection, kind, wanted) if wanted else ()
         short = Counter(row.demand_id for row in wanted) - Counter(row.demand_id for row in held)
         passed |= short.keys()

@@ -35,6 +35,7 @@ from domain.pipelines.status import Status, sources_of
 from domain.runners.matching import RunnerType
 from models.columns import padded, table_of
 from models.repositories.accounts import accounts
+from models.repositories.installation.installations import HELD
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import queue_counts
@@ -115,6 +116,7 @@ class _Shape:
     group: bool
     as_server: bool
     leaving: bool = False
+    is_copy: bool = False
 
 
 def kind_of(row: RunnerRow) -> Kind:
@@ -150,11 +152,18 @@ async def given(connection: AsyncConnection, request_ids: Collection[str]) -> Ma
 
 
 async def turns(
-    connection: AsyncConnection, kind: Kind, most: int, passed: Collection[int] = (), leaving: Collection[int] = ()
+    connection: AsyncConnection,
+    kind: Kind,
+    most: int,
+    passed: Collection[int] = (),
+    leaving: Collection[int] = (),
+    *,
+    is_copy: bool = False,
 ) -> Sequence[Turn]:
     """The jobs whose turn it is for runners of a kind, `most` at most.
 
-    Demands that were `passed` are left out, and organisations that are `leaving` the pod.
+    Demands that were `passed` are left out, and organisations that are `leaving` the pod; of a copy the jobs that stand
+    still.
     A look that locks nothing. Instance runners take from the project of which they hold the fewest jobs, all others
     the oldest job.
     """
@@ -168,6 +177,7 @@ async def turns(
         group,
         kind.as_server,
         bool(leaving),
+        is_copy,
     )
     values: dict[str, Any] = {"b_most": most, "b_others": most - 1}
     if kind.tags:
@@ -227,6 +237,11 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
     return [*rules, demand.c.project_id.in_(linked)]
 
 
+def _moves(job_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether the pipeline of a job does not stand still."""
+    return exists().where(job.c.id == job_id, job.c.pipeline_id > HELD)
+
+
 @cache
 def _turns(shape: _Shape) -> Select[Any]:
     """The jobs of those demands that may have a turn: never more demands, nor more jobs of each, than are asked for."""
@@ -245,7 +260,7 @@ def _turns(shape: _Shape) -> Select[Any]:
         .subquery("waiting")
     )
     found = select(waiting.c.job_id, waiting.c.demand_id).order_by(waiting.c.turn, waiting.c.job_id)
-    return found.limit(_MAX_JOBS)
+    return (found.where(_moves(waiting.c.job_id)) if shape.is_copy else found).limit(_MAX_JOBS)
 
 
 def _first_demands(shape: _Shape, *, fair: bool) -> Subquery:
@@ -255,6 +270,8 @@ def _first_demands(shape: _Shape, *, fair: bool) -> Subquery:
     """
     present = queue_counts.DEMANDS
     ids = select(entry.c.job_id).order_by(entry.c.job_id).limit(1)
+    if shape.is_copy:
+        ids = ids.where(_moves(entry.c.job_id))
     load = select(lease.c.load_of, func.count().label("jobs")).where(lease.c.load_of.is_not(None))
     held = load.group_by(lease.c.load_of).subquery("held")
     source = present.join(demand, demand.c.id == present.c.id).join(project, project.c.id == demand.c.project_id)
@@ -271,7 +288,9 @@ def _first_demands(shape: _Shape, *, fair: bool) -> Subquery:
     )
     place = func.row_number().over(partition_by=eligible.c.project_id, order_by=eligible.c.oldest) - 1
     turn = (eligible.c.load + place if fair else literal(0)).label("turn")
-    ranked = select(eligible, turn).subquery("ranked")
+    # In a copy all jobs of a demand may stand still.
+    there = eligible.c.oldest.is_not(None) if shape.is_copy else true()
+    ranked = select(eligible, turn).where(there).subquery("ranked")
     first = select(ranked).order_by(ranked.c.turn, ranked.c.oldest).limit(_MAX_JOBS).subquery("first")
     last = ids.offset(bindparam("b_others", type_=Integer)).where(entry.c.demand_id == first.c.id).scalar_subquery()
     return select(first, last.label("last")).subquery("first_demands")
@@ -286,7 +305,7 @@ _columns = (job.c.project_id, job.c.hand_out, job.c.environment_action, job.c.st
 _oldest = (
     select(entry.c.job_id, entry.c.demand_id, *_columns)
     .join(job, job.c.id == entry.c.job_id)
-    .where(entry.c.demand_id == _wanted.c.demand_id)
+    .where(entry.c.demand_id == _wanted.c.demand_id, job.c.pipeline_id > HELD)
     .order_by(entry.c.job_id)
     .limit(_wanted.c.jobs)
     .with_for_update(skip_locked=True, of=[job, entry])

@@ -1,5 +1,6 @@
 """`perdure backup` and `perdure restore`: what is in the file, what comes back, what is refused untouched."""
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from auth.encryption import new_key, open_sealer
 from cli.installation.backup import Progress, write_backup
 from cli.installation.restore import put_back
 from domain.errors import Invalid, NotFound, Refused
+from fleet.config import load_config
 from git.transport.snapshot import KEPT
 from models.clock import system_clock
 from models.columns import table_of
@@ -64,9 +66,10 @@ class Kept:
         """Write the file."""
         return await write_backup(self.settings, self.file, **options)
 
-    async def restore(self, *, force: bool = False) -> None:
-        """Verify the file and put it back."""
-        await put_back(self.target, self.file, verified_manifest(self.file), force=force, progress=QUIET)
+    async def restore(self, *, force: bool = False, promoted: bool = False) -> str:
+        """Verify the file and put it back; the id of the copy."""
+        manifest = verified_manifest(self.file)
+        return await put_back(self.target, self.file, manifest, force=force, promoted=promoted, progress=QUIET)
 
     async def restored(self, statement: Any) -> Any:
         """Rows of the restored database."""
@@ -249,6 +252,51 @@ async def test_what_is_in_the_way_is_named_and_stays(kept: Kept) -> None:
     assert await kept.restored(select(installation)) == before
     await kept.restore(force=True)
     assert len(await kept.restored(select(table_of(Project)))) == 1
+
+
+async def test_what_is_restored_elsewhere_is_a_copy_with_an_id_and_an_address_of_its_own(kept: Kept) -> None:
+    pipeline_id = await kept.site.world.pipeline()
+    theirs = (await kept.back_up())["installation_id"]
+    credentials = kept.settings.home / "credentials.json"
+    made = await kept.restore()
+    (row,) = await kept.restored(select(installation))
+    assert made
+    assert (row.installation_id, row.restored_from, row.held_up_to) == (made, theirs, pipeline_id)
+    known = json.loads(credentials.read_text()) if credentials.exists() else {}
+    if known:
+        copied = json.loads((kept.target.home / "credentials.json").read_text())
+        assert copied == known | {"url": kept.target.url, "installation_id": made}
+    # Over a copy a copy comes back, also of what the copy has stored.
+    assert await kept.restore(force=True) not in {"", made}
+
+
+async def test_what_takes_the_place_of_the_one_that_was_backed_up_is_that_one(kept: Kept) -> None:
+    await kept.site.world.pipeline()
+    theirs = (await kept.back_up())["installation_id"]
+    config = kept.target.home / "runner" / "config.toml"
+    for options in ({"promoted": True}, {"force": True}):  # the second time the database says who is there
+        config.parent.mkdir(parents=True, exist_ok=True)
+        entries = ('name = "built-in"\ntoken = "glrt-1"', 'name = "mine"\ntoken = "glrt-2"')
+        config.write_text("".join(f'[[runners]]\nurl = "http://x.example"\n{one}\n' for one in entries))
+        assert await kept.restore(**options) == ""
+        (row,) = await kept.restored(select(installation))
+        assert (row.installation_id, row.restored_from, row.held_up_to) == (theirs, "", None)
+        assert [entry.token for entry in load_config(config).runners] == ["glrt-2"]
+
+
+async def test_a_copy_never_clears_places_that_the_original_may_use(kept: Kept, tmp_path: Path) -> None:
+    await ended(kept.site)
+    await kept.back_up()
+    root, store = kept.settings.repository_root, kept.settings.store
+    before = sorted(path.name for path in root.iterdir())
+    shared = {"object_store": store, "repositories": root}
+    for name, value in shared.items():
+        target = kept.target.model_copy(update={name: value})
+        manifest = verified_manifest(kept.file)
+        with pytest.raises(Refused, match=rf"PERDURE_{name.upper()}=.* is not empty, and this would be a copy"):
+            await put_back(target, kept.file, manifest, force=True, progress=QUIET)
+    assert sorted(path.name for path in root.iterdir()) == before
+    assert not await ObjectStore.open(store).is_empty()
 
 
 async def test_a_backup_without_keys_has_none_and_wants_the_right_ones(kept: Kept) -> None:

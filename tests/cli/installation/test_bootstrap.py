@@ -23,9 +23,9 @@ from tests.pods.upstreams import http_upstream
 
 def home_with_credentials(folder: Path, port: int) -> Settings:
     """A home as the API leaves it after its first start."""
-    credentials = {"url": f"http://127.0.0.1:{port}/", "username": "root", "token": "glpat-1"}
+    credentials = {"url": "http://where.the.original.is.example", "username": "root", "token": "glpat-1"}
     (folder / "credentials.json").write_text(json.dumps(credentials))
-    return Settings(home=folder, jobs_as="server")
+    return Settings(home=folder, front_port=port, external_url="https://ci.example.org", jobs_as="server")
 
 
 async def test_runner_is_registered_once_by_two_at_the_same_time(tmp_path: Path) -> None:
@@ -102,6 +102,16 @@ async def test_refusal_is_told_and_nothing_is_written(tmp_path: Path, status: in
     assert not (tmp_path / "runner" / "config.toml").exists()
 
 
+async def test_the_runner_goes_to_the_front_of_its_own_home_wherever_it_was_before(tmp_path: Path) -> None:
+    """The file may come from before a port changed, or name the address that people use; others in it are not ours."""
+    server = KnownRunner(tmp_path)
+    before = server.config.read_text()
+    assert await server.up("server") == ""
+    own = f"http://127.0.0.1:{server.settings.front_port}"
+    assert server.config.read_text() == before.replace("http://where.the.original.is.example", own)
+    assert [entry.url for entry in load_config(server.config).runners] == [own, "http://elsewhere.example"]
+
+
 def test_missing_credentials_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="perdure runner register"):
         ensure_runner(Settings(home=tmp_path, jobs_as="server"))
@@ -128,7 +138,7 @@ class KnownRunner:
         self.status = 200
         self.config = folder / "runner" / "config.toml"
         self.config.parent.mkdir()
-        url = json.loads((folder / "credentials.json").read_text())["url"]
+        url = "http://where.the.original.is.example"
         self.config.write_text(
             f'[[runners]]\nname = "built-in"\nurl = "{url}"\nid = 7\ntoken = "glrt-1"\nexecutor = "shell"\n'
             '[[runners]]\nname = "other"\nurl = "http://elsewhere.example"\ntoken = "glrt-2"\nexecutor = "shell"\n'
@@ -145,8 +155,7 @@ class KnownRunner:
 
     async def up(self, jobs_as: str) -> str:
         """What `perdure up` warns of."""
-        port = int(self.settings.home.joinpath("credentials.json").read_text().split(":")[3].split("/")[0])
-        async with http_upstream(port, self.answer):
+        async with http_upstream(self.settings.front_port, self.answer):
             return await asyncio.to_thread(ensure_runner, self.settings.model_copy(update={"jobs_as": jobs_as}))
 
 
@@ -169,6 +178,7 @@ async def test_a_server_that_does_not_know_of_whose_user_jobs_are_is_told_once(
 async def test_a_server_that_cannot_be_told_is_warned_of(tmp_path: Path, status: int, says: str) -> None:
     server = KnownRunner(tmp_path)
     server.status = status
+    await server.up("server")
     before = server.config.read_text()
     warning = await server.up("server")
     assert all(words in warning for words in (says, "run as the server's user", "run `perdure up` again"))

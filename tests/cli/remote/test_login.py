@@ -82,7 +82,7 @@ async def test_a_token_that_is_typed_is_not_seen(site: Site, nobody: Shell) -> N
 
 
 async def test_the_first_administrator_of_this_machine(site: Site, nobody: Shell) -> None:
-    home = nobody.folder / ".perdure"
+    home, ours = nobody.folder / ".perdure", site.services.mine.installation_id
     missing = await nobody("login", "--local")
     assert (missing.code, "Next: `perdure up`" in missing.err) == (3, True)
     home.mkdir()
@@ -90,3 +90,16 @@ async def test_the_first_administrator_of_this_machine(site: Site, nobody: Shell
     (home / "credentials.json").write_text(json.dumps(credentials))
     done = await nobody("login", "--local")
     assert (done.code, "as root" in done.err) == (0, True)
+    (home / "credentials.json").write_text(json.dumps(credentials | {"installation_id": ours}))
+    assert (await nobody("login", "--local")).code == 0
+
+
+async def test_no_token_goes_to_a_server_that_is_another_installation(site: Site, nobody: Shell) -> None:
+    """That of a backup, which was restored here, is as good there."""
+    home = nobody.folder / ".perdure"
+    home.mkdir()
+    credentials = {"url": site.services.settings.url, "token": site.root.token, "installation_id": "a-copy"}
+    (home / "credentials.json").write_text(json.dumps(credentials))
+    done = await nobody("login", "--local")
+    assert (done.code, "leads to another installation" in done.err, "No token was sent" in done.err) == (1, True, True)
+    assert not config_of(nobody).exists()
