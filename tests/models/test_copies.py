@@ -6,10 +6,12 @@ from domain.pods.identity import PodIdentity
 from models.repositories.installation import installations, restoring
 from models.repositories.pipelines import outbox, unfinished
 from models.repositories.pipelines.job_rows import job
-from models.repositories.queue import claims
+from models.repositories.queue import claims, leases, waiting_jobs
 from models.rows.installation import InstallationRow
 from models.session import Database
+from settings import TimeLimits
 from tests.models.world import World
+from tests.waiting import HANGS
 
 
 async def make_copy(world: World) -> InstallationRow:
@@ -45,9 +47,23 @@ async def next_job(world: World) -> int | None:
         return found
 
 
+async def given_up(world: World) -> set[int]:
+    """Jobs whose runner is lost, or that have waited too long, after ten ticks of the lease clock without a call."""
+    impatient = TimeLimits(pending_unmatched=-HANGS, pending_limit=-HANGS)
+    async with world.database.write() as connection:
+        for _ in range(10):
+            await leases.tick(connection, 0.0)
+            await leases.stand_still(connection)
+        silent = await leases.silent(connection, 9, taken_up=True)
+        return {row.job_id for row in silent} | {
+            row.job_id for row in await waiting_jobs.overdue(connection, impatient)
+        }
+
+
 async def test_what_was_restored_stands_still_until_the_copy_is_promoted(world: World) -> None:
     many = "a: {script: x}\nb: {script: x, tags: [linux]}\n"
-    old = await world.begin(many)
+    old = await world.begin(f"{many}c: {{script: x}}")
+    running = await world.take()
     await world.set_runner(tags=["linux"])
     assert old in await due(world)
     row = await make_copy(world)
@@ -55,6 +71,7 @@ async def test_what_was_restored_stands_still_until_the_copy_is_promoted(world: 
     assert row.restored_from not in {"", "the-copy"}
     assert await due(world) == set()
     assert await next_job(world) is None
+    assert await given_up(world) == set()
     new = await world.begin(many)
     assert await due(world) == {new}
     taken = {await next_job(world) for _ in range(2)}
@@ -66,4 +83,5 @@ async def test_what_was_restored_stands_still_until_the_copy_is_promoted(world: 
     assert (promoted.is_copy, promoted.restored_from) == (False, row.restored_from)
     assert promoted.restored_at is not None
     assert await due(world) == {old, new}
+    assert running in await given_up(world)
     assert await next_job(world) is not None

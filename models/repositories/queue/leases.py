@@ -15,6 +15,7 @@ from domain.pipelines.status import Status
 from domain.pods.moving import Move
 from models.columns import BIG, table_of
 from models.repositories import database_time
+from models.repositories.installation.installations import HELD
 from models.repositories.pipelines.folding import fold_stages, lock_stages
 from models.repositories.pipelines.job_rows import job, lock, set_status
 from models.tables.moves import OrganisationMove
@@ -130,15 +131,19 @@ _YOUNGER: Final = {name: lease.c[name] + 1 for name in ("contact", "called", "si
 
 
 async def stand_still(connection: AsyncConnection) -> None:
-    """Let the tick that was just counted not count for jobs of organisations that are held: we refuse their calls."""
+    """Let the tick that was just counted not count for jobs of organisations that are held: we refuse their calls.
+
+    Nor for those that a copy of another installation has of its backup: their runners call the original.
+    """
     organisations = (await connection.execute(_HELD_ORGANISATIONS)).scalars().all()
-    if not organisations:  # as at nearly every tick: no lease is looked at
+    held_up_to = (await connection.execute(select(HELD))).scalar_one()
+    if not organisations and not held_up_to:  # as at nearly every tick: no lease is looked at
         return
     statement = (
         select(lease.c.job_id)
         .join(job, job.c.id == lease.c.job_id)
         .join(project, project.c.id == job.c.project_id)
-        .where(project.c.organisation_id.in_(organisations))
+        .where(project.c.organisation_id.in_(organisations) | (job.c.pipeline_id <= held_up_to))
         .order_by(lease.c.job_id)
     )
     ids = (await connection.execute(statement.with_for_update(of=lease))).scalars().all()

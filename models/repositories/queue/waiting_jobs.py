@@ -17,6 +17,7 @@ from domain.runners.matching import Candidate
 from domain.runners.named_runner import NamedRunner
 from models.columns import table_of
 from models.repositories import database_time
+from models.repositories.installation.installations import HELD
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue import demands
 from models.repositories.queue.candidates import MatchedRunner, candidate, linked_projects
@@ -50,7 +51,7 @@ _HOLDERS: Final = (
 _OLD: Final = (
     select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
     .join(queue, queue.c.job_id == job.c.id)
-    .where(queue.c.since < bindparam("b_before"))
+    .where(queue.c.since < bindparam("b_before"), job.c.pipeline_id > HELD)
     .order_by(queue.c.since, job.c.id)
 )
 
