@@ -7,6 +7,7 @@ import orjson
 
 from activities.hooks.job_body import deployment_body, job_body
 from activities.hooks.merge_request_body import merge_request_body
+from activities.hooks.note_body import note_body
 from activities.hooks.pipeline_body import pipeline_body
 from activities.hooks.push_body import push_body, repository_body
 from activities.hooks.release_body import release_body
@@ -25,6 +26,8 @@ BUILDERS: Final[Mapping[Event, Builder]] = {
     Event.DEPLOYMENT: deployment_body,
     Event.RELEASE: release_body,
     Event.REPOSITORY_UPDATE: repository_body,
+    Event.NOTE: note_body,
+    Event.CONFIDENTIAL_NOTE: note_body,
 }
 """Each takes the event, what is around it, and our address."""
 

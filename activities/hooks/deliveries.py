@@ -2,8 +2,10 @@
 
 import base64
 import zlib
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from temporalio import activity
@@ -17,6 +19,8 @@ from domain.hooks.requests import Parcel, Secrets, address_of, headers_of, shown
 from domain.hooks.webhooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
 from domain.messages import DeliverHook
 from domain.sealed_for import HOOK, HOOK_BODY
+from git.reading.told_commits import told_of
+from git.repository import Repositories
 from models.clock import Clock
 from models.notifications import Notifications, delivery_topic
 from models.repositories.hooks import hook_deliveries, hook_facts, hooks
@@ -73,6 +77,7 @@ class HookActivities(HookPort):
         self._clock = clock
         self._times = settings.times
         self._url = settings.url
+        self._repositories = Repositories(settings.repository_root)
 
     @activity.defn(name="deliver_hook")
     async def deliver_hook(self, order: DeliverHook) -> str:
@@ -164,5 +169,13 @@ class HookActivities(HookPort):
         if row.project_id is not None:
             async with self._database.read() as connection:
                 around = await hook_facts.around(connection, row)
+            if row.kind == Event.RELEASE:
+                around = replace(around, commit=await self._commit(row.project_id, row.facts["sha"]))
         body = body_of(row, around, self._url, hook.scope)
         return body, self._sealer.seal(base64.b64encode(zlib.compress(body)).decode(), HOOK_BODY)
+
+    async def _commit(self, project_id: int, sha: str) -> dict[str, Any] | None:
+        """A commit of a project; None for one that is gone."""
+        with suppress(PerdureError):
+            return await told_of(self._repositories.get(project_id), sha)
+        return None

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from activities.hooks import parts
-from activities.hooks.moments import iso, plain, read
+from activities.hooks.moments import plain, read
 from domain.merge_requests.merge_request import State, is_draft
 from domain.merge_requests.news import STATE_IDS
 from models.repositories.hooks.hook_facts import Around
 from models.rows.hooks import EventDeliveryRow
+from models.rows.labels import LabelRow
 
 _LISTS: Final = {"assignee_ids": "assignees", "reviewer_ids": "reviewers"}
 """Lists of people, and what their changes are called."""
@@ -24,32 +25,42 @@ def merge_request_body(row: EventDeliveryRow, around: Around, url: str) -> dict[
         "user": parts.person(around.user(row.user_id)),
         "project": parts.project(around.project, url),
         "object_attributes": {
-            **_attributes(mine, around, url),
-            "last_commit": _commit(facts["commit"], around, url),
-            "head_pipeline_id": facts["head_pipeline_id"],
-            "detailed_merge_status": facts["detailed_merge_status"],
+            **request_attributes(facts, around, url),
+            "actioned_at": plain(row.happened_at),
             **_action(facts),
         },
         "labels": _labels(mine["labels"], around),
         "changes": {_LISTS.get(name, name): _change(name, both, around) for name, both in facts["changes"].items()},
-        "repository": _repository(around, url),
+        "repository": parts.short_repository(around.project, url),
         "assignees": _people(mine["assignee_ids"], around),
-        "reviewers": _people(mine["reviewer_ids"], around),
+        "reviewers": [
+            {**person, "state": _review(person["id"], facts), "re_requested": False}
+            for person in _people(mine["reviewer_ids"], around)
+        ],
     }
 
 
 def _action(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What happened; a test has no action."""
     found: dict[str, Any] = {"action": facts["action"]} if facts["action"] else {}
+    found["system"] = bool(facts["system_action"])
     if facts["oldrev"]:
         found["oldrev"] = facts["oldrev"]
     if facts["system_action"]:
-        found |= {"system": True, "system_action": facts["system_action"]}
+        found["system_action"] = facts["system_action"]
     return found
 
 
-def _attributes(mine: dict[str, Any], around: Around, url: str) -> dict[str, Any]:
+def _review(user_id: int, facts: Mapping[str, Any]) -> str:
+    """What a reviewer has done; that somebody has begun a review is not known."""
+    return "approved" if user_id in facts.get("approved_by", ()) else "unreviewed"
+
+
+def request_attributes(facts: Mapping[str, Any], around: Around, url: str) -> dict[str, Any]:
+    """A merge request as it was (`application.merge_requests.news.facts_of`; those of older processes tell less)."""
+    mine = facts["merge_request"]
     merged = mine["state"] == State.MERGED
+    created, updated, at = (plain(read(mine.get(name))) for name in ("created_at", "updated_at", "merged_at"))
     return {
         "id": mine["id"],
         "iid": mine["iid"],
@@ -63,15 +74,21 @@ def _attributes(mine: dict[str, Any], around: Around, url: str) -> dict[str, Any
         "reviewer_ids": mine["reviewer_ids"],
         "title": mine["title"],
         "description": mine["description"],
-        "created_at": iso(read(mine["created_at"])),
-        "updated_at": iso(read(mine["updated_at"])),
-        "prepared_at": iso(read(mine["created_at"])),
-        "milestone_id": mine.get("milestone_id"),  # facts of an older process have none
+        "created_at": created,
+        "updated_at": updated,
+        "prepared_at": created,
+        "merged_at": at,
+        "last_edited_at": None,
+        "last_edited_by_id": None,
+        "updated_by_id": None,
+        "milestone_id": mine.get("milestone_id"),
         "state": mine["state"],
         "state_id": STATE_IDS[State(mine["state"])],
         "draft": is_draft(mine["title"]),
         "work_in_progress": is_draft(mine["title"]),
-        "blocking_discussions_resolved": True,
+        "blocking_discussions_resolved": facts.get("discussions_resolved", True),
+        "first_contribution": facts.get("first_contribution", False),
+        "target_branch_protected": facts.get("target_protected", False),
         "merge_status": mine["merge_status"],
         "merge_error": mine["merge_error"] or None,
         "merge_commit_sha": mine["merge_commit_sha"] or None if merged else None,
@@ -89,6 +106,9 @@ def _attributes(mine: dict[str, Any], around: Around, url: str) -> dict[str, Any
         "source": None if around.source is None else parts.project(around.source, url),
         "target": parts.project(around.project, url),
         "labels": _labels(mine["labels"], around),
+        "last_commit": _commit(facts["commit"], around, url),
+        "head_pipeline_id": facts["head_pipeline_id"],
+        "detailed_merge_status": facts["detailed_merge_status"],
     }
 
 
@@ -96,7 +116,7 @@ def _commit(commit: dict[str, Any] | None, around: Around, url: str) -> dict[str
     if commit is None:
         return None
     path = (around.source or around.project).full_path
-    return {**commit, "url": f"{url}/{path}/-/commit/{commit['id']}"}
+    return parts.placed_commit(commit, f"{url}/{path}")
 
 
 def _change(name: str, both: list[Any], around: Around) -> dict[str, Any]:
@@ -113,19 +133,26 @@ def _shown(name: str, side: Any, around: Around) -> Any:
 
 
 def _labels(titles: list[str], around: Around) -> list[dict[str, Any]]:
-    """Labels have a title and no more here; the other fields are what receivers look for."""
-    return [
-        {"title": title, "description": None, "type": "ProjectLabel", "project_id": around.project.id, "group_id": None}
-        for title in titles
-    ]
+    """Those of these labels that are there still."""
+    return [_label(around.labels[title]) for title in titles if title in around.labels]
+
+
+def _label(row: LabelRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "title": row.name,
+        "color": row.color,
+        "project_id": row.project_id,
+        "created_at": plain(row.created_at),
+        "updated_at": plain(row.updated_at),
+        "template": False,
+        "description": row.description or None,
+        "type": "ProjectLabel" if row.namespace_id is None else "GroupLabel",
+        "group_id": row.namespace_id,
+    }
 
 
 def _people(keys: list[int], around: Around) -> list[dict[str, Any]]:
     """Those of these people that are there."""
     found = (parts.person(around.user(key)) for key in keys)
     return [person for person in found if person is not None]
-
-
-def _repository(around: Around, url: str) -> dict[str, Any]:
-    found = parts.repository(around.project, url)
-    return {name: found[name] for name in ("name", "url", "description", "homepage")}

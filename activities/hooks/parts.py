@@ -1,8 +1,10 @@
 """Parts that bodies of several kinds have in common: projects, people, runners, commits."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from domain.hooks.requests import REDACTED
+from domain.projects.ssh_address import ssh_address
 from models.repositories.hooks.hook_facts import Around, NamedProjectRow
 from models.rows.accounts import UserRow
 from models.rows.pipelines import PipelineRow
@@ -14,14 +16,14 @@ _VISIBILITY: Final = {"private": 0, "internal": 10, "public": 20}
 
 def project(row: NamedProjectRow, url: str) -> dict[str, Any]:
     """A project; with the older names of its addresses, which GitLab sends with most kinds of events."""
-    page = f"{url}/{row.full_path}"
+    page, ssh = f"{url}/{row.full_path}", ssh_address(url, row.full_path)
     return {
         "id": row.id,
         "name": row.name,
         "description": row.description,
         "web_url": page,
         "avatar_url": None,
-        "git_ssh_url": None,
+        "git_ssh_url": ssh,
         "git_http_url": f"{page}.git",
         "namespace": row.namespace,
         "visibility_level": _VISIBILITY[row.visibility],
@@ -30,7 +32,7 @@ def project(row: NamedProjectRow, url: str) -> dict[str, Any]:
         "ci_config_path": row.config_path or None,
         "homepage": page,
         "url": f"{page}.git",
-        "ssh_url": None,
+        "ssh_url": ssh,
         "http_url": f"{page}.git",
     }
 
@@ -44,9 +46,14 @@ def repository(row: ProjectRow, url: str) -> dict[str, Any]:
         "description": row.description,
         "homepage": page,
         "git_http_url": f"{page}.git",
-        "git_ssh_url": None,
+        "git_ssh_url": ssh_address(url, row.full_path),
         "visibility_level": _VISIBILITY[row.visibility],
     }
+
+
+def short_repository(row: ProjectRow, url: str) -> dict[str, Any]:
+    """The same where merge requests and notes are told."""
+    return {name: repository(row, url)[name] for name in ("name", "url", "description", "homepage")}
 
 
 def person(row: UserRow | None) -> dict[str, Any] | None:
@@ -73,14 +80,14 @@ def runner(row: RunnerRow | None) -> dict[str, Any] | None:
 def commit(row: PipelineRow, page: str) -> dict[str, Any]:
     """The commit of a pipeline."""
     facts = row.commit
-    return {
-        "id": row.sha,
-        "message": facts.get("message", ""),
-        "title": facts.get("title", ""),
-        "timestamp": facts.get("timestamp"),
-        "url": f"{page}/-/commit/{row.sha}",
-        "author": {"name": facts.get("author_name", ""), "email": facts.get("author_email", "")},
-    }
+    author = {"name": facts.get("author_name", ""), "email": facts.get("author_email", "")}
+    words = {"message": facts.get("message", ""), "title": facts.get("title", "")}
+    return placed_commit({"id": row.sha, **words, "timestamp": facts.get("timestamp"), "author": author}, page)
+
+
+def placed_commit(commit: Mapping[str, Any], page: str) -> dict[str, Any]:
+    """A commit as it was noted (`git.reading.told_commits`), with its address; `page` is its project's."""
+    return {**commit, "url": f"{page}/-/commit/{commit['id']}"}
 
 
 def source_pipeline(around: Around, url: str) -> dict[str, Any]:

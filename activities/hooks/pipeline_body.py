@@ -4,9 +4,10 @@ from typing import Any
 
 from activities.hooks import parts
 from activities.hooks.moments import plain, read, seconds
+from domain.merge_requests.merge_request import branch_of
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
 from domain.pipelines.verdict import public_reason
-from models.repositories.hooks.hook_facts import Around, ToldJobRow
+from models.repositories.hooks.hook_facts import Around, ToldJobRow, ToldMergeRequest
 from models.rows.hooks import EventDeliveryRow
 
 
@@ -23,7 +24,7 @@ def pipeline_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, 
             "id": pipeline.id,
             "iid": pipeline.iid,
             "name": pipeline.name or None,
-            "ref": pipeline.ref,
+            "ref": branch_of(pipeline.ref, pipeline.merge_request),
             "tag": pipeline.tag,
             "sha": pipeline.sha,
             "before_sha": pipeline.before_sha,
@@ -39,12 +40,29 @@ def pipeline_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, 
             "variables": [{"key": one["key"], "value": one["value"]} for one in pipeline.variables],
             "url": f"{page}/-/pipelines/{pipeline.id}",
         },
-        "merge_request": None,
+        "merge_request": None if around.merge_request is None else _merge_request(around.merge_request, url),
         "user": parts.person(around.user(row.user_id)),
         "project": parts.project(around.project, url),
         "commit": parts.commit(pipeline, page),
         **parts.source_pipeline(around, url),
         "builds": [_build(job, statuses[job.id], around) for job in around.jobs],
+    }
+
+
+def _merge_request(told: ToldMergeRequest, url: str) -> dict[str, Any]:
+    row = told.row
+    return {
+        "id": row.id,
+        "iid": row.iid,
+        "title": row.title,
+        "source_branch": row.source_branch,
+        "source_project_id": row.source_project_id,
+        "target_branch": row.target_branch,
+        "target_project_id": row.project_id,
+        "state": row.state,
+        "merge_status": row.merge_status,
+        "detailed_merge_status": told.detailed_status,
+        "url": f"{url}/{told.path}/-/merge_requests/{row.iid}",
     }
 
 

@@ -32,9 +32,9 @@ def push_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]
         "user_avatar": None,
         "project_id": around.project.id,
         "project": parts.project(around.project, url),
-        "commits": [{**commit, "url": f"{page}/-/commit/{commit['id']}"} for commit in facts["commits"]],
+        "commits": [parts.placed_commit(commit, page) for commit in facts["commits"]],
         "total_commits_count": facts["total"],
-        "push_options": {},
+        "push_options": facts.get("push_options", {}),  # facts of an older process have none
         "repository": parts.repository(around.project, url),
     }
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.hooks.note_news import CREATE, happening_of_note
 from application.merge_requests.context import around
 from application.merge_requests.news import Cause, happening_of
 from application.pushes.push_events import protection_of, push_event, repository_update
@@ -18,7 +19,7 @@ from models.repositories.artifacts import releases
 from models.repositories.environments import reported_deployments
 from models.repositories.hooks import hook_deliveries, hooks, webhook_events
 from models.repositories.hooks.webhook_events import Happening
-from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests import merge_request_notes, merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.owner import Owner
 from models.repositories.paging import first_of
@@ -34,6 +35,8 @@ _MISSING: Final = {
     Event.PIPELINE: "Ensure the project has CI pipelines.",
     Event.DEPLOYMENT: "Ensure the project has deployments.",
     Event.RELEASE: "Ensure the project has releases.",
+    Event.NOTE: "Ensure the project has notes.",
+    Event.CONFIDENTIAL_NOTE: "Ensure the project has notes.",
     Event.REPOSITORY_UPDATE: "Ensure the project has at least one commit.",
 }
 """GitLab's words."""
@@ -53,6 +56,8 @@ async def sample(services: Services, project: ProjectRow, user_id: int, event: E
                 found = None if row is None else releases.happening_of(row, "create")
             elif event is Event.MERGE_REQUEST:
                 found = await _merge_request(services, connection, project.id, user_id)
+            elif event in {Event.NOTE, Event.CONFIDENTIAL_NOTE}:
+                found = await _note(services, connection, project.id, event)
             elif event is Event.DEPLOYMENT:
                 found = await _deployment(services, connection, project.id)
             else:
@@ -93,6 +98,15 @@ async def _merge_request(
     if row is None:
         return None
     return await happening_of(connection, await around(services, connection, row), row, None, Cause(user_id))
+
+
+async def _note(services: Services, connection: AsyncConnection, project_id: int, event: Event) -> Happening | None:
+    """The newest note that people wrote on a merge request."""
+    note = await merge_request_notes.newest(connection, project_id, internal=event is Event.CONFIDENTIAL_NOTE)
+    row = None if note is None else await merge_requests.get(connection, note.merge_request_id)
+    if note is None or row is None:
+        return None
+    return await happening_of_note(connection, await around(services, connection, row), note, CREATE)
 
 
 async def _deployment(services: Services, connection: AsyncConnection, project_id: int) -> Happening | None:

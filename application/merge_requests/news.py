@@ -1,6 +1,5 @@
 """News of merge requests for webhooks and for events of people, written in the transaction of what happened."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,17 +8,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.merge_requests import noticing, system_notes
 from application.merge_requests.context import MergeContext, around
-from application.merge_requests.standing import known_so_far
 from application.services import Services
-from domain.errors import PerdureError
 from domain.hooks.webhooks import Event, wants
 from domain.merge_requests.merge_request import detailed_status
 from domain.merge_requests.news import News, changes, kept
 from domain.projects.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
+from git.reading.told_commits import told_of
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.standings import known_so_far
 from models.repositories.pipelines import contributions
+from models.repositories.projects import protected_refs
 from models.rows.merge_requests import MergeRequestRow
 
 
@@ -68,35 +68,27 @@ async def happening_of(
     connection: AsyncConnection, here: MergeContext, before: MergeRequestRow, news: News | None, cause: Cause
 ) -> Happening:
     """What is told of a merge request as it is now. `news` is None for a test, which has none."""
-    row = here.row
-    known = await known_so_far(connection, here)
-    changed = changes(before, row)
-    people = {row.author_id, *row.assignee_ids, *row.reviewer_ids}
+    changed = changes(before, here.row)
+    facts = await facts_of(connection, here)
     for name in ("assignee_ids", "reviewer_ids"):
-        people |= {key for side in changed.get(name, ()) for key in side}
-    facts = {
-        "action": news,
-        "oldrev": cause.oldrev,
-        "system_action": cause.system_action,
+        facts["people"] = sorted({*facts["people"], *(key for side in changed.get(name, ()) for key in side)})
+    facts |= {"action": news, "oldrev": cause.oldrev, "system_action": cause.system_action, "changes": changed}
+    return Happening(here.row.project_id, Event.MERGE_REQUEST, cause.user_id, facts=facts)
+
+
+async def facts_of(connection: AsyncConnection, here: MergeContext) -> dict[str, Any]:
+    """A merge request as webhooks tell it, whatever happened to it or was said of it."""
+    row, target = here.row, here.target
+    known = await known_so_far(connection, row, target)
+    protection = await protected_refs.of_project(connection, target.id)
+    return {
         "merge_request": kept(row),
-        "changes": changed,
-        "people": sorted(people),
+        "people": sorted({row.author_id, *row.assignee_ids, *row.reviewer_ids}),
         "detailed_merge_status": str(detailed_status(known.standing)),
+        "discussions_resolved": known.standing.resolved or not known.standing.resolved_required,
+        "approved_by": [person.id for person in known.approvals],
+        "first_contribution": await merge_requests.is_first_of_author(connection, row),
+        "target_protected": protection.protects(row.target_branch, tag=False),
         "head_pipeline_id": None if known.pipeline is None else known.pipeline.id,
-        "commit": await _head(here),
+        "commit": await told_of(here.repository, row.head_sha),
     }
-    return Happening(row.project_id, Event.MERGE_REQUEST, cause.user_id, facts=facts)
-
-
-async def _head(here: MergeContext) -> dict[str, Any] | None:
-    """The head of the source branch, as hooks know commits; None for one that is gone."""
-    with suppress(PerdureError):
-        commit = await here.repository.commit(here.row.head_sha)
-        return {
-            "id": commit.sha,
-            "message": commit.message,
-            "title": commit.title,
-            "timestamp": commit.authored_at.isoformat(),
-            "author": {"name": commit.author_name, "email": commit.author_email},
-        }
-    return None

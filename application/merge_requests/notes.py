@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.hooks.note_news import CREATE, UPDATE, tell_of_note
 from application.merge_requests.context import MergeContext
 from application.merge_requests.telling import tell
 from application.services import Services
@@ -81,7 +82,7 @@ async def _write(
         raise Invalid(f"Bad request: a merge request has at most {MAX_NOTES} notes; write on another one.")
     await merge_requests.change(connection, here.row.id, now)
     written = new.created_at or now
-    return await merge_request_notes.add(
+    row = await merge_request_notes.add(
         connection,
         now,
         merge_request_id=here.row.id,
@@ -96,12 +97,17 @@ async def _write(
         created_at=written,
         updated_at=written,
     )
+    await tell_of_note(services, connection, row, CREATE, now)
+    return row
 
 
 async def change_body(services: Services, note: MergeRequestNoteRow, body: str) -> MergeRequestNoteRow:
     """Write another text of a note; its row. Raises `NotFound`."""
     async with services.database.write() as connection:
-        row = await merge_request_notes.change(connection, note.id, body=body, updated_at=services.clock())
+        now = services.clock()
+        row = await merge_request_notes.change(connection, note.id, body=body, updated_at=now)
+        if body != note.body:
+            await tell_of_note(services, connection, row, UPDATE, now)
     await tell(services, note.merge_request_id)
     return row
 

@@ -42,7 +42,7 @@ async def finish(
         pushed(repository, project, push.user_id, moved),
         _languages(project, repository, moved),
     )
-    told = await push_events(services, project, push.user_id, repository, moved)
+    told = await push_events(services, project, push, repository, moved)
     refresh = await refresh_of(services, project, repository, push, moved)
     lines: list[str] = []
     created: list[tuple[int, str]] = []

@@ -16,7 +16,10 @@ from domain.errors import Invalid
 
 
 class Event(StrEnum):
-    """What a hook may hear of; the value is what GitLab's trigger begins with (`push_hooks`)."""
+    """What a hook may hear of; the value is what GitLab's trigger begins with (`push_hooks`).
+
+    Their order is that of the stored bits: a new one comes last.
+    """
 
     PUSH = "push"
     TAG_PUSH = "tag_push"
@@ -27,6 +30,8 @@ class Event(StrEnum):
     RELEASE = "release"
     REPOSITORY_UPDATE = "repository_update"
     SYSTEM = "system"
+    NOTE = "note"
+    CONFIDENTIAL_NOTE = "confidential_note"
 
 
 class HookScope(StrEnum):
@@ -54,6 +59,8 @@ FLAGS: Final[Mapping[str, Event]] = {
     "pipeline_events": Event.PIPELINE,
     "deployment_events": Event.DEPLOYMENT,
     "releases_events": Event.RELEASE,
+    "note_events": Event.NOTE,
+    "confidential_note_events": Event.CONFIDENTIAL_NOTE,
 }
 """GitLab's parameters of hooks of projects and groups; the names of test triggers too."""
 SYSTEM_FLAGS: Final[Mapping[str, Event]] = {
@@ -78,6 +85,8 @@ TITLES: Final[Mapping[Event, str]] = {
     Event.PIPELINE: "Pipeline Hook",
     Event.DEPLOYMENT: "Deployment Hook",
     Event.RELEASE: "Release Hook",
+    Event.NOTE: "Note Hook",
+    Event.CONFIDENTIAL_NOTE: "Confidential Note Hook",
 }
 """Header `X-Gitlab-Event` for hooks of projects and groups."""
 SYSTEM_TITLE: Final = "System Hook"

@@ -62,8 +62,9 @@ KEPT: Final = (
     "remove_source_branch",
     "created_at",
     "updated_at",
+    "merged_at",
 )
-"""Columns of a merge request that are told."""
+"""Columns of a merge request that are told; facts of older processes lack the last ones."""
 
 _COMPARED: Final = (
     "title",

@@ -5,7 +5,7 @@ Source of the rules: GitLab's documentation, "Push options".
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from domain.config.reading.spelling import nearest
 
@@ -36,6 +36,10 @@ _OF_MERGE_REQUESTS: Final = frozenset(
 )
 CARRIED_OUT: Final = OF_CI | _OF_MERGE_REQUESTS
 _KNOWN: Final = sorted({*CARRIED_OUT, *NO_EFFECT})
+_OFTEN: Final = frozenset(
+    {"ci.variable", "ci.input"} | {f"merge_request.{name}" for name in ("label", "unlabel", "assign", "unassign")}
+)
+"""Options that may be given several times, each with another value."""
 _SHORT, _LONG = "mr.", "merge_request."
 """GitLab takes `mr.create` for `merge_request.create`."""
 _MAX_SHOWN: Final = 80
@@ -89,6 +93,24 @@ def lines_on_ignored(options: Sequence[str]) -> list[str]:
         elif name not in CARRIED_OUT:
             lines.append(f"{shown} is not known and changes nothing{nearest([name], _KNOWN)}")
     return lines
+
+
+def told_options(options: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The options that GitLab knows as webhooks tell them: by name space and key; what has no value is true.
+
+    Of those that may be given often each value has the number of times it was given.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in map(_read, options):
+        if name in _KNOWN:
+            space, _, key = name.partition(".")
+            given = found.setdefault(space, {})
+            if name in _OFTEN:
+                counts = given.setdefault(key, {})
+                counts[value] = counts.get(value, 0) + 1
+            else:
+                given[key] = value or True
+    return found
 
 
 def _read(option: str) -> tuple[str, str]:

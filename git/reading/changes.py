@@ -60,6 +60,15 @@ async def changes(repository: Repository, update: RefUpdate, default_branch: str
     return [_changed(commit, paths.get(commit.sha, [])) for commit in reversed(commits)], total
 
 
+async def change_of(repository: Repository, sha: str) -> Changed | None:
+    """One commit with the files that it touches; None when the repository has lost it, or it is too large."""
+    try:
+        commit = await repository.commit(sha)
+        return _changed(commit, (await _paths(repository, [commit.sha]))[commit.sha])
+    except PerdureError:
+        return None
+
+
 async def summary(repository: Repository, update: RefUpdate, default_branch: str) -> tuple[int, str]:
     """How many commits an update brought, as `changes` counts them, and the newest one's title; none if it is lost."""
     if update.is_delete:

@@ -10,12 +10,13 @@ from api.v4.merge_requests.access import MergeRequestAccess, may_merge, merge_re
 from api.v4.merge_requests.approvals import may_approve
 from application.access import ProjectAccess, access_to
 from application.merge_requests.drift import Drift, drift_of
-from application.merge_requests.standing import Assessment, assess, counted
+from application.merge_requests.standing import assess, counted
 from application.merge_requests.wishes import require_change
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.merge_request import OF_CI, Blocker, State, blockers, is_draft, squashes
 from models.repositories.merge_requests import merge_request_overviews, trains
+from models.repositories.merge_requests.standings import Assessment
 from models.repositories.merge_requests.trains import WaitingCarRow
 from models.repositories.pipelines import pipelines
 from models.repositories.projects import relations

@@ -41,6 +41,8 @@ class Changes(BaseModel):
     pipeline_events: bool | None = None
     deployment_events: bool | None = None
     releases_events: bool | None = None
+    note_events: bool | None = None
+    confidential_note_events: bool | None = None
     repository_update_events: bool | None = None
     push_events_branch_filter: str | None = Field(default=None, max_length=5000)
     branch_filter_strategy: Literal["wildcard", "regex", "all_branches"] | None = None

@@ -21,11 +21,12 @@ from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
 from application.access import ProjectAccess, access_to
 from application.merge_requests.context import MergeContext, around
-from application.merge_requests.standing import Assessment, assess
+from application.merge_requests.standing import assess
 from application.merge_requests.wishes import require_change, require_merge
 from domain.errors import Forbidden, NotFound, TooLarge, Unauthenticated
 from git.reading.diffs import changed_files
 from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.repositories.merge_requests.standings import Assessment
 from models.repositories.projects import milestones, relations
 from models.rows.labels import MilestoneRow
 from models.rows.merge_requests import MergeRequestRow

@@ -15,7 +15,7 @@ from api.v4.representation.merge_requests import MergeRequestDetailsResponse
 from application.access import ProjectAccess, access_to
 from application.merge_requests.merging import CANNOT, merge_now
 from application.merge_requests.source_branch import rebase_source
-from application.merge_requests.standing import Assessment, assess
+from application.merge_requests.standing import assess
 from application.merge_requests.telling import tell
 from application.merge_requests.wishes import MergeOptions, merge_by_itself, require_merge, strategy_of
 from auth.permissions import Action
@@ -38,6 +38,7 @@ from git.writing.merging import merge
 from models.notifications import MERGES
 from models.repositories.accounts import accounts
 from models.repositories.merge_requests import merge_request_notes, merge_requests
+from models.repositories.merge_requests.standings import Assessment
 
 router = RouteList(prefix="/projects/{project}/merge_requests/{iid}")
 

@@ -14,6 +14,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryDep
 from api.v4.representation.people import Person, PersonResponse, person
+from application.hooks.note_news import tell_of_comment
 from domain.errors import Forbidden, Invalid
 from domain.moments import moment
 from models.repositories.accounts import accounts
@@ -95,5 +96,6 @@ async def add_comment(
             note=new.note,
             **{"path": "", "line": None, "line_type": "", **place},
         )
+        await tell_of_comment(services, connection, row, row.created_at)
         author = await accounts.get(connection, caller.user_id)
     return shown(row, author, services.settings.url)

@@ -3,16 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.merge_requests.merge_request import detailed_status
 from models.columns import table_of
 from models.repositories.artifacts.artifacts import ARCHIVE, artifact
-from models.repositories.projects import relations
+from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.standings import known_so_far
+from models.repositories.namespaces import planning_owners
+from models.repositories.projects import labels, relations
 from models.rows.accounts import UserRow
 from models.rows.hooks import EventDeliveryRow
+from models.rows.labels import LabelRow
+from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
 from models.rows.projects import ProjectRow
 from models.rows.runners import RunnerRow
@@ -101,10 +107,21 @@ class ToldJobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldMergeRequest:
+    """What a pipeline tests: a merge request into the project at `path`, with its `detailed_merge_status`."""
+
+    row: MergeRequestRow
+    path: str
+    detailed_status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Around:
     """The rows around an event: its project, pipeline, jobs; people and runners by id.
 
-    `upstream` is the project of the pipeline that triggered this one, `source` that of a merge request's source branch.
+    `upstream` is the project of the pipeline that triggered this one, `source` that of a merge request's source branch,
+    `merge_request` what the pipeline is for, `commit` (`git.reading.told_commits`) that of a release. `labels` are
+    those that a merge request has, and had, by name.
     """
 
     project: NamedProjectRow
@@ -115,6 +132,9 @@ class Around:
     runners: Mapping[int, RunnerRow] = field(default_factory=dict)
     upstream: UpstreamRow | None = None
     source: NamedProjectRow | None = None
+    merge_request: ToldMergeRequest | None = None
+    commit: Mapping[str, Any] | None = None
+    labels: Mapping[str, LabelRow] = field(default_factory=dict)
 
     def user(self, key: int | None) -> UserRow | None:
         """Somebody, if the event names anybody who is there still."""
@@ -130,8 +150,9 @@ async def around(connection: AsyncConnection, row: EventDeliveryRow) -> Around:
     of_project = one_of(NamedProjectRow, await connection.execute(_PROJECT.where(project.c.id == row.project_id)))
     if row.pipeline_id is None:
         named = _given([row.user_id, *row.facts.get("people", ())])
+        people = await relations.users(connection, named)
         source = await _source(connection, row, of_project)
-        return Around(of_project, users=await relations.users(connection, named), source=source)
+        return Around(of_project, users=people, source=source, labels=await _labels(connection, row, of_project))
     wanted = select(pipeline).where(pipeline.c.id == row.pipeline_id)
     of_pipeline = one_of(PipelineRow, await connection.execute(wanted))
     jobs = await _jobs(connection, row)
@@ -145,6 +166,7 @@ async def around(connection: AsyncConnection, row: EventDeliveryRow) -> Around:
         users=await relations.users(connection, _given([row.user_id, *(one.user_id for one in jobs)])),
         runners=await relations.runners(connection, _given(runner_ids)),
         upstream=await _upstream(connection, of_pipeline),
+        merge_request=await _merge_request(connection, of_pipeline),
     )
 
 
@@ -171,6 +193,32 @@ async def _source(
     if key is None:
         return None
     return first_of(NamedProjectRow, await connection.execute(_PROJECT.where(project.c.id == key)))
+
+
+async def _labels(
+    connection: AsyncConnection, row: EventDeliveryRow, of_project: NamedProjectRow
+) -> Mapping[str, LabelRow]:
+    """The labels that an event of a merge request names."""
+    if "merge_request" not in row.facts:
+        return {}
+    sides = [row.facts["merge_request"]["labels"], *row.facts.get("changes", {}).get("labels", ())]
+    names = {name for side in sides for name in side}
+    if not names:
+        return {}
+    owner = await planning_owners.of_project(connection, of_project)
+    return {one.name: one for one in await labels.known(connection, owner, names)}
+
+
+async def _merge_request(connection: AsyncConnection, of_pipeline: PipelineRow) -> ToldMergeRequest | None:
+    """What a pipeline is for, as it is now; None for one of a branch or a tag, or when it was deleted."""
+    if of_pipeline.merge_request_id is None:
+        return None
+    row = await merge_requests.get(connection, of_pipeline.merge_request_id)
+    if row is None:
+        return None
+    target = one_of(NamedProjectRow, await connection.execute(_PROJECT.where(project.c.id == row.project_id)))
+    known = await known_so_far(connection, row, target)
+    return ToldMergeRequest(row, target.full_path, detailed_status(known.standing))
 
 
 async def _upstream(connection: AsyncConnection, of_pipeline: PipelineRow) -> UpstreamRow | None:

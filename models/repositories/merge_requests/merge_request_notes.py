@@ -67,6 +67,14 @@ def found(project_id: int, text: str, *, internal: bool) -> Listing[MergeRequest
     return Listing(statement if internal else statement.where(~note.c.internal), MergeRequestNoteRow)
 
 
+async def newest(connection: AsyncConnection, project_id: int, *, internal: bool) -> MergeRequestNoteRow | None:
+    """The newest note that people wrote in a project, of those for members or of the others; None if there is none."""
+    requests = select(merge_request.c.id).where(merge_request.c.project_id == project_id)
+    mine = note.c.merge_request_id.in_(requests) & ~note.c.system & (note.c.internal == internal)
+    statement = select(note).where(mine).order_by(note.c.id.desc()).limit(1)
+    return first_of(MergeRequestNoteRow, await connection.execute(statement))
+
+
 @dataclass(frozen=True, slots=True)
 class DiscussionRow:
     """A thread, by its id."""

@@ -1,7 +1,7 @@
 """Merge requests: opened, found, changed; who approved them; their pipelines."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,7 +14,7 @@ from domain.merge_requests.merge_request import OPEN, State
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import Status
 from domain.variables.predefined import MAX_OPEN_MERGE_REQUESTS, MERGE_REQUEST_SOURCE
-from models.columns import table_of
+from models.columns import padded, table_of
 from models.repositories import paging
 from models.repositories.merge_requests import merge_request_notes, merge_request_versions
 from models.repositories.paging import Listing
@@ -264,6 +264,30 @@ async def head_pipeline(connection: AsyncConnection, row: MergeRequestRow) -> Pi
     return await paging.first_of(connection, of_head)
 
 
+async def is_first_of_author(connection: AsyncConnection, row: MergeRequestRow) -> bool:
+    """Whether none of its author's others was merged into the project."""
+    statement = select(merge_request.c.id).where(
+        merge_request.c.project_id == row.project_id,
+        merge_request.c.author_id == row.author_id,
+        merge_request.c.state == State.MERGED,
+        merge_request.c.id != row.id,
+    )
+    return (await connection.execute(statement.limit(1))).first() is None
+
+
+async def with_commit(connection: AsyncConnection, project_id: int, sha: str, after: Collection[str]) -> list[int]:
+    """The ids of those that brought a commit to a project, or whose merge made it.
+
+    `after` are the commit and those that have it within them: a source branch that is at one of them brings it, unless
+    the target had it already.
+    """
+    columns = (merge_request.c.id, merge_request.c.head_sha, merge_request.c.base_sha)
+    made = or_(merge_request.c.merge_commit_sha == sha, merge_request.c.squash_commit_sha == sha)
+    statement = select(*columns, made.label("made")).where(merge_request.c.project_id == project_id)
+    rows = (await connection.execute(statement)).all()
+    return [row.id for row in rows if row.made or (row.head_sha in after and row.base_sha not in after)]
+
+
 async def finished_pipelines(
     connection: AsyncConnection, project_id: int, branch: str, shas: Iterable[str]
 ) -> Sequence[PipelineRow]:
@@ -287,6 +311,7 @@ class MergeRequestFilter:
     """
 
     projects: Any = None
+    ids: Collection[int] | None = None
     state: str = ""
     source_branch: str = ""
     target_branch: str = ""
@@ -324,6 +349,8 @@ def _conditions(wanted: MergeRequestFilter) -> list[ColumnElement[bool]]:
     found = [table[name] == getattr(wanted, name) for name in _EQUAL if getattr(wanted, name) not in {"", None}]
     if wanted.projects is not None:
         found.append(table.project_id.in_(wanted.projects))
+    if wanted.ids is not None:
+        found.append(table.id.in_(padded(wanted.ids)))
     if wanted.author_username:
         found.append(table.author_id.in_(select(user.c.id).where(user.c.username == wanted.author_username)))
     if wanted.iids:
