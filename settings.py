@@ -182,6 +182,8 @@ class SizeLimits(_FromEnvironment):
     """Of one file of a configuration."""
     hook_bytes: int = 5 * 1024 * 1024
     """Of a call of a forge's webhook; a longer list of commits is sent by none."""
+    upload_bytes: int = 100 * 1024 * 1024
+    """Of one file that is put beside a project, to be linked."""
 
 
 class RefusalLimits(_FromEnvironment):

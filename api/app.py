@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from api import git_http, health, identity, registry_auth
+from api import git_http, graphql, health, identity, registry_auth
 from api.addresses import ReadableAddresses
 from api.call_turns import CallsInTurn
 from api.errors import add_error_handlers
@@ -97,6 +97,7 @@ def framework_routes() -> Sequence[RouteOnDemand]:
     lists = (
         health.router,
         rest,
+        graphql.router,
         calls.router,
         git_http.router,
         identity.router,

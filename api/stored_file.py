@@ -1,24 +1,43 @@
-"""An artifact as a response: the whole file or one range of its bytes."""
+"""A file of the store as a response: the whole of it or one range of its bytes."""
 
 import re
 from base64 import b64encode
-from typing import Final
+from typing import Final, Protocol
 
 from fastapi import Response
 
 from api.v4.streaming import download
-from models.rows.artifacts import ArtifactRow
 from storage.objects import ObjectStore, verified
 
 _RANGE: Final = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?", re.ASCII)
+
+
+class StoredRow(Protocol):
+    """A row that speaks of a file in the store."""
+
+    @property
+    def object_key(self) -> str:
+        """Where it is."""
+
+    @property
+    def filename(self) -> str:
+        """What it is called."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+
+    @property
+    def sha256(self) -> str:
+        """Of its bytes, in hex."""
 
 
 class Unsatisfiable(Exception):
     """A range that begins behind the last byte."""
 
 
-async def stored_file(store: ObjectStore, row: ArtifactRow, media_type: str, asked: str = "") -> Response:
-    """The file of an artifact; `asked` is the header `Range`.
+async def stored_file(store: ObjectStore, row: StoredRow, media_type: str, asked: str = "") -> Response:
+    """The file that a row speaks of; `asked` is the header `Range`.
 
     A whole file is compared with its SHA-256: a damaged one is an error, or breaks off before its end, so that nobody
     takes it for whole. A range is not compared; whoever puts ranges together finds the SHA-256 of the whole file in

@@ -14,3 +14,8 @@ def trace_index_key(project_id: int, job_id: int, generation: int) -> str:
 def secure_file_key(project_id: int, unique: str) -> str:
     """Where a secure file of a project lies in the store, sealed; `unique` is never used again."""
     return f"projects/{project_id}/secure_files/{unique}"
+
+
+def upload_key(project_id: int, unique: str) -> str:
+    """Where a file that somebody put beside a project lies in the store; `unique` is never used again."""
+    return f"projects/{project_id}/uploads/{unique}"

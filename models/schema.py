@@ -49,6 +49,7 @@ import models.tables.ssh_keys
 import models.tables.subscriptions
 import models.tables.triggers
 import models.tables.unit_tests
+import models.tables.uploads
 import models.tables.variables
 import models.tables.visits  # noqa: F401
 

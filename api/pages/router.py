@@ -47,6 +47,7 @@ from api.pages.projects import (
     new_project,
     release_files,
     unit_tests,
+    uploads,
 )
 from api.pages.repositories import commits, comparisons, trees
 from api.pages.runners import runners
@@ -75,6 +76,7 @@ _PROJECTS: Final = (
     environment,
     integrations,
     release_files,
+    uploads,
     commits,
     comparisons,
     trees,

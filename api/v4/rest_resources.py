@@ -61,10 +61,11 @@ Resource groups | SERVED | P/resource_groups |
 Runners | SERVED | /runners P/runners G/runners /user/runners |
 Secure files | SERVED | P/secure_files |
 System hooks | SERVED | /hooks |
+Uploads | SERVED | P/uploads |
 Webhooks of groups | SERVED | G/hooks |
 Webhooks of projects | SERVED | P/hooks |
 Audit events | PART | /audit_events P/audit_events G/audit_events | a single event by its number
-Commits | PART | P/repository/commits P/statuses | signatures, merge requests of a commit, discussions
+Commits | PART | P/repository/commits P/statuses | signatures, discussions
 Deployments | PART | P/deployments | approvals, merge requests, removing those that jobs made
 Environments | PART | P/environments | stopping stale ones, deleting review apps
 Forks | PART | P/fork P/forks | changing or removing the relation of two projects
@@ -73,6 +74,7 @@ Groups | PART | /groups | transfer, sharing groups with groups, archiving, resto
 Integrations | PART | P/integrations | any but the reports of statuses to GitHub, Gitea, Forgejo and GitLab, Slack, \
 Mattermost and pipelines by e-mail
 Members | PART | P/members G/members | billable, pending and invited members
+Issues | PART | P/issues G/issues /issues | all of it: lists are empty, and none is made
 License | PART | /license | there is none: 404, as without one
 Merge request approvals | PART | P/approvals P/approval_rules P/merge_requests/:iid/approvals \
 P/merge_requests/:iid/approval_rules | rules that name people, groups or branches
@@ -84,7 +86,7 @@ issues, notes and releases are kept, and nothing is told of them
 Namespaces | PART | /namespaces | whether a path is taken
 Pipelines | PART | P/pipelines P/pipeline | changing the name of a pipeline
 Protected environments | PART | P/protected_environments G/protected_environments | approvals, deploying as a reporter
-Projects | PART | /projects | uploads, restoring, transfer to another organisation
+Projects | PART | /projects | restoring, transfer to another organisation
 Release links | SERVED | P/releases/:tag/assets/links |
 Releases | PART | P/releases | evidence; milestones are kept as names
 Repositories | PART | P/repository | changelogs, health
@@ -133,7 +135,7 @@ GPG keys | NOT | /user/gpg_keys /users/:id/gpg_keys | signatures are not checked
 Import and export | NOT | P/export P/import P/export_relations G/export /import | `perdure import` and `perdure backup`
 Invitations | NOT | P/invitations G/invitations | administrators make accounts
 Issue boards | NOT | P/boards G/boards | planning is no part of CI
-Issues | NOT | P/issues G/issues /issues P/issues_statistics G/issues_statistics /issues_statistics | no part of CI
+Issue statistics | NOT | P/issues_statistics G/issues_statistics /issues_statistics | no part of CI
 Iterations | NOT | P/iterations G/iterations | planning is no part of CI
 LDAP and SAML | NOT | G/ldap_group_links G/saml_group_links G/saml /ldap /scim | people sign in by OpenID Connect
 Plan limits | NOT | /licenses /application/plan_limits | there are no plans

@@ -133,6 +133,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "project_redirect": Carried(_PROJECT),
     "project_share": Carried(_PROJECT),
     "project_star": Carried(_PROJECT),
+    "project_upload": Carried(_PROJECT, object_key="object_key"),
     "protected_branch": Carried(_PROJECT),
     "protected_environment": Carried(_OWNER),
     "protected_tag": Carried(_PROJECT),

@@ -290,6 +290,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "POST /api/v4/projects/{project}/releases/{tag}/assets/links": {"name": "b", "url": "https://files.example/b"},
     "PUT /api/v4/projects/{project}/releases/{tag}/assets/links/{link_id}": {"link_type": "package"},
     "POST /api/v4/projects/{project}/secure_files": _UPLOAD,
+    "POST /api/v4/projects/{project}/uploads": _UPLOAD,
     "POST /api/v4/user/runners": {"runner_type": "project_type", "project_id": "{project}"},
     "POST /api/v4/projects/{project}/runners": {"runner_id": "{runner_id}"},
     "PUT /api/v4/runners/{runner_id}": {"paused": True},
@@ -323,6 +324,7 @@ HEADERS: Final[Mapping[str, Mapping[str, str]]] = {
     "POST /{path}/-/settings/integrations/{slug}": _FORM,
     "POST /jwt/auth": _FORM,
     "POST /api/v4/projects/{project}/secure_files": {"content-type": "multipart/form-data; boundary=b"},
+    "POST /api/v4/projects/{project}/uploads": {"content-type": "multipart/form-data; boundary=b"},
 }
 
 

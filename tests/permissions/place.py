@@ -243,6 +243,8 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             await made(f"{where}/protected_environments", name=name, deploy_access_levels=[{"access_level": 40}])
         secure = await client.post(f"/api/v4{base}/secure_files", data={"name": "a"}, files={"file": ("a", b"a")})
         assert secure.status_code == 201, secure.text
+        brought = await client.post(f"/api/v4{base}/uploads", files={"file": ("a", b"a")})
+        assert brought.status_code == 201, brought.text
         personal = await made(f"/users/{member.id}/personal_access_tokens", name="t", scopes=["api"])
         public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + ("B" if side == "own" else "C") * 43
         ssh_key = await made(f"/users/{member.id}/keys", title="laptop", key=public)
@@ -289,6 +291,9 @@ async def _side(site: Site, side: str, hook_url: str) -> dict[str, str]:
             "subscription_id": subscription["id"],
             "group_token": tokens[of_group],
             "file_id": secure.json()["id"],
+            "upload_id": brought.json()["id"],
+            "secret": brought.json()["url"].split("/")[2],
+            "filename": "a",
             "ssh_key": ssh_key["id"],
             "deploy_token": deploy_tokens[base],
             "group_deploy_token": deploy_tokens[of_group],

@@ -8,6 +8,7 @@ from api.v4.representation.groups import NamespaceResponse, namespace
 from api.v4.representation.people import PersonResponse, person
 from auth.permissions import MAINTAINER
 from domain.moments import moment
+from domain.projects.ssh_address import ssh_address
 from models.repositories.projects.project_facts import ProjectFacts
 from models.rows.projects import ProjectRow
 from models.rows.sharing import ProjectShareRow
@@ -104,7 +105,7 @@ class _BasicsPart(TypedDict):
     default_branch: str
     tag_list: list[str]
     topics: list[str]
-    ssh_url_to_repo: None
+    ssh_url_to_repo: str
     http_url_to_repo: str
     web_url: str
     readme_url: None
@@ -140,6 +141,7 @@ class _JobsPart(TypedDict):
 class _MergingPart(TypedDict):
     """How merge requests are tested and merged."""
 
+    issues_enabled: bool
     merge_requests_enabled: bool
     merge_requests_access_level: str
     merge_method: str
@@ -237,7 +239,7 @@ def _basics(row: ProjectRow, facts: ProjectFacts, url: str) -> _BasicsPart:
         "default_branch": row.default_branch,
         "tag_list": [],
         "topics": [],
-        "ssh_url_to_repo": None,
+        "ssh_url_to_repo": ssh_address(url, row.full_path),
         "http_url_to_repo": f"{address}.git",
         "web_url": address,
         "readme_url": None,
@@ -283,6 +285,7 @@ def _jobs(row: ProjectRow, facts: ProjectFacts) -> _JobsPart:
 def _merging(row: ProjectRow) -> _MergingPart:
     """How merge requests are tested and merged."""
     return {
+        "issues_enabled": False,
         "merge_requests_enabled": True,
         "merge_requests_access_level": "enabled",
         "merge_method": row.merge_method,

@@ -18,7 +18,7 @@ from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER
 from models.columns import table_of
 from models.repositories.artifacts.artifacts import REMEMBERED
 from models.repositories.installation.installations import BLOCK, continue_after, installation, last_ids
-from models.repositories.projects import secure_files
+from models.repositories.projects import secure_files, uploads
 from models.repositories.queue import leases
 from models.schema import METADATA
 from models.tables.artifacts import Artifact
@@ -131,7 +131,7 @@ async def _let_runners_come_back(connection: AsyncConnection, now: datetime) -> 
 async def _forget_missing(connection: AsyncConnection, missing: Collection[str]) -> None:
     """No row speaks of an object that is not there.
 
-    An artifact has expired, a log is empty and says so, a secure file is gone.
+    An artifact has expired, a log is empty and says so, a secure file or an upload is gone.
     """
     for keys in _batches(sorted(missing)):
         gone = artifact.c.object_key.in_(keys)
@@ -140,6 +140,7 @@ async def _forget_missing(connection: AsyncConnection, missing: Collection[str])
         await connection.execute(delete(artifact).where(gone))
         await _forget_logs(connection, keys)
         await secure_files.forget_missing(connection, keys)
+        await uploads.forget_missing(connection, keys)
 
 
 async def _forget_logs(connection: AsyncConnection, keys: Sequence[str]) -> None:

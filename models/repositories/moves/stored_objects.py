@@ -14,11 +14,13 @@ from models.tables.artifacts import Artifact
 from models.tables.logs import Trace
 from models.tables.pipelines import Job
 from models.tables.secure_files import SecureFile
+from models.tables.uploads import ProjectUpload
 
 artifact = table_of(Artifact)
 job = table_of(Job)
 secure_file = table_of(SecureFile)
 trace = table_of(Trace)
+upload = table_of(ProjectUpload)
 
 PAGE: Final = 1_000
 
@@ -32,14 +34,14 @@ class StoredObject:
 
 
 async def objects_of(connection: AsyncConnection, organisation_id: int) -> AsyncIterator[StoredObject]:
-    """Every object of an organisation: copied logs, artifacts, secure files."""
+    """Every object of an organisation: copied logs, artifacts, secure files, uploads."""
     rules = own_rules(organisation_id)
     logs = select(trace.c.job_id.label("id"), trace.c.generation, job.c.project_id).join(
         job, job.c.id == trace.c.job_id
     )
     async for row in _pages(connection, logs.where(trace.c.copied, rules["job"]), trace.c.job_id):
         yield StoredObject(trace_key(row.project_id, row.id, row.generation))
-    for table, is_sealed in ((artifact, False), (secure_file, True)):
+    for table, is_sealed in ((artifact, False), (secure_file, True), (upload, False)):
         statement = select(table.c.id, table.c.object_key).where(table.c.object_key != "", rules[table.name])
         async for row in _pages(connection, statement, table.c.id):
             yield StoredObject(row.object_key, is_sealed)

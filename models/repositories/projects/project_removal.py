@@ -19,7 +19,7 @@ from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.job_rows import job
-from models.repositories.projects import secure_files
+from models.repositories.projects import secure_files, uploads
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.typed_rows import all_of
@@ -86,5 +86,6 @@ async def remove(connection: AsyncConnection, project_id: int) -> None:
     """Remove the rows; objects of the store are noted as doomed. What others refer to is forgotten there."""
     await job_objects.doom(connection, job.c.project_id == project_id)
     await secure_files.doom(connection, project_id)
+    await uploads.doom(connection, project_id)
     rules = row_removal.rules_of(project, project.c.id == project_id, "project_id", project_id)
     await row_removal.remove(connection, rules, "project_id")
