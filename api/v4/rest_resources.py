@@ -135,6 +135,7 @@ GPG keys | NOT | /user/gpg_keys /users/:id/gpg_keys | signatures are not checked
 Import and export | NOT | P/export P/import P/export_relations G/export /import | `perdure import` and `perdure backup`
 Invitations | NOT | P/invitations G/invitations | administrators make accounts
 Issue boards | NOT | P/boards G/boards | planning is no part of CI
+Single issues | NOT | P/issues/:iid | no part of CI
 Issue statistics | NOT | P/issues_statistics G/issues_statistics /issues_statistics | no part of CI
 Iterations | NOT | P/iterations G/iterations | planning is no part of CI
 LDAP and SAML | NOT | G/ldap_group_links G/saml_group_links G/saml /ldap /scim | people sign in by OpenID Connect

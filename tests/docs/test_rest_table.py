@@ -52,7 +52,7 @@ async def test_what_is_not_part_says_so_to_everybody_and_of_every_project_alike(
                 assert documents[0]["error"] == f"{resource.name}: not part of Perdure; {resource.words}.", path
                 assert documents[0]["documentation"] == "docs/rest.md#not-part-of-perdure", path
         encoded = (await nobody.get(f"{PREFIX}/projects/a%2Fb/issues/1/notes")).json()
-        assert encoded["error"].startswith("Issues: not part of Perdure")
+        assert encoded["error"].startswith("Single issues: not part of Perdure")
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/projects/1/nothing", "/projects/1/merge_requests/1/nothing", "/"])

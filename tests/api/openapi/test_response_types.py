@@ -10,12 +10,18 @@ from api.openapi.document import has_type
 from api.v4.router import router as rest
 
 NO_JSON: Final = {
+    "GET /api/v4/groups/{group}/issues": "there are no issues: its list is empty",
+    "GET /api/v4/issues": "there are no issues: its list is empty",
     "GET /api/v4/license": "there is none: it answers 404",
+    "GET /api/v4/projects/{project}/issues": "there are no issues: its list is empty",
     "GET /api/v4/projects/{project}/jobs/artifacts/{place:path}": "a file, or a redirect to one",
     "GET /api/v4/projects/{project}/jobs/{job_id}/artifacts": "a file, or a redirect to one",
     "GET /api/v4/projects/{project}/jobs/{job_id}/trace": "a text",
     "GET /api/v4/projects/{project}/merge_requests/{iid}/closes_issues": "there are no issues: its list is empty",
     "GET /api/v4/projects/{project}/merge_requests/{iid}/related_issues": "there are no issues: its list is empty",
+    "GET /api/v4/projects/{project}/uploads/{secret}/{filename}": "a file",
+    "GET /api/v4/projects/{project}/uploads/{upload_id}": "a file",
+    "POST /api/v4/projects/{project}/issues": "there are no issues: it answers 403",
 }
 """Why a route needs no type; those that answer without a body, lead elsewhere or stream are known by that."""
 
