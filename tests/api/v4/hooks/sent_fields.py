@@ -1,7 +1,7 @@
 """The tables of `docs/webhooks.md`, and what of real deliveries does not fit them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +51,7 @@ def _fits(pattern: str, value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-_PLAIN: Final = {
+_PLAIN: Final[Mapping[str, Callable[[Any], bool]]] = {
     "text": lambda value: isinstance(value, str),
     "number": _is_number,
     "flag": lambda value: isinstance(value, bool),
