@@ -253,7 +253,7 @@ OLD_REQUEST = {
     "created_at": "2026-11-01T00:00:00+00:00",
     "updated_at": "2026-11-01T00:00:00+00:00",
 }
-OF_BEFORE = {
+OF_BEFORE: dict[Event, dict[str, Any]] = {
     Event.TAG_PUSH: {
         "before": "0" * 40,
         "after": "c" * 40,
