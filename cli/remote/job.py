@@ -78,7 +78,7 @@ def log_of_job(
     tail: Annotated[int | None, typer.Option("--tail", min=0, help="Only so many lines of its end.")] = None,
     since: Annotated[str, typer.Option("--since", help="Only what was written since: 5m, 2h, or a time.")] = "",
     raw: Annotated[
-        bool, typer.Option("--raw", help="The bytes as they are, with colours and marks of sections.")
+        bool, typer.Option("--raw", help="The bytes as they are, with colours, marks of sections and stamps of lines.")
     ] = False,
     no_pager: Annotated[bool, typer.Option("--no-pager", help="Do not page on a terminal.")] = False,
     timeout: TimeoutOption = "",

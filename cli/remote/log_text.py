@@ -1,10 +1,13 @@
 """The text of a log, fit for a terminal or a file: colours stay on a terminal, everything else that steers one goes.
 
-Marks of sections go too. Pieces may end anywhere: what may be the beginning of a mark or a sequence is held back.
+Marks of sections and stamps of lines go too. Pieces may end anywhere: what may be the beginning of a mark or a sequence
+is held back.
 """
 
 import re
 from typing import Final
+
+from cli.remote.unstamped_text import UnstampedText
 
 _MARK: Final = r"section_(?:start|end):\d{1,20}:[^\r\n\x1b]{0,500}\r\x1b\[0K"
 _COLOUR: Final = r"\x1b\[[0-9;:]*m"
@@ -38,14 +41,15 @@ class LogText:
         self._terminal = terminal
         self._colour = colour
         self._held = ""
+        self._unstamped = UnstampedText()
 
     def feed(self, piece: str) -> str:
         """The text of a piece, as far as it is sure."""
-        return self._cleaned(self._held + piece, is_end=False)
+        return self._cleaned(self._held + self._unstamped.feed(piece), is_end=False)
 
     def end(self) -> str:
         """What was held back: nothing follows."""
-        return self._cleaned(self._held, is_end=True)
+        return self._cleaned(self._held + self._unstamped.end(), is_end=True)
 
     def _cleaned(self, text: str, *, is_end: bool) -> str:
         shown: list[str] = []

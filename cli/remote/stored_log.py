@@ -9,6 +9,7 @@ from typing import Final
 
 from cli.remote.invocation import Invocation
 from domain.errors import Invalid
+from domain.logs.lines import LINE_END, STAMPED
 
 _FIRST_PART: Final = 64 * 1024
 _TIMES: Final = re.compile(
@@ -31,7 +32,7 @@ def tail_offset(call: Invocation, job_id: int, lines: int) -> int:
     size = _FIRST_PART
     while True:
         first, part = _last(call, job_id, size)
-        begins = [0, *(found.end() for found in re.finditer(rb"\n", part) if found.end() < len(part))]
+        begins = [0, *(found.end() for found in LINE_END.finditer(part) if found.end() < len(part))]
         if len(begins) > lines or first == 0:
             return first + (begins[-lines] if lines and len(begins) >= lines else 0 if lines else len(part))
         size *= 8
@@ -85,6 +86,9 @@ def _last(call: Invocation, job_id: int, size: int) -> tuple[int, bytes]:
 
 
 def _time_of(line: bytes) -> datetime | None:
+    stamp = STAMPED.match(line)
+    if stamp is not None and stamp[2] == b"+":
+        return None  # it began before
     found = _TIMES.match(line.rpartition(b"\x1b[0K")[2] if line.startswith(b"section_end") else line)
     found = found or _TIMES.match(line)
     if found is None:

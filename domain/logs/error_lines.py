@@ -1,4 +1,7 @@
-"""Lines of a log that say that something went wrong, as compilers, test programs and runners write them."""
+"""Lines of a log that say that something went wrong, as compilers, test programs and runners write them.
+
+Stamps of runners are taken off before.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +12,9 @@ _NEEDLES: Final = (b"rror", b"RROR", b"ERR!", b"fata", b"Fata", b"FATA", b"FAIL"
 found faster than more."""
 MAX_LINE: Final = 400
 """Bytes around such a word that are looked at."""
-_STAMP: Final = rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE][ +])?"
 _COLOURS: Final = rb"(?:\x1b\[[0-9;:]{0,40}[mK]|[ \t])*"
 _ERROR: Final = re.compile(
-    rb"\A" + _STAMP + _COLOURS + rb"(?:"
+    rb"\A" + _COLOURS + rb"(?:"
     rb"(?:ERROR|Error|error|FATAL|Fatal|fatal|FAIL|FAILED|FAILURE|panic)\b(?:[:\]! (\x1b]|\Z)"
     rb"|\[(?:ERROR|error|FATAL|fatal)\]"
     rb"|npm ERR!|Traceback \(most recent call last\)|--- FAIL:|BUILD FAILED"
@@ -21,7 +23,7 @@ _ERROR: Final = re.compile(
     rb"|\w(?:Error|Exception)(?:: |\Z)"
     rb"|::error|##\[error\]"
 )
-_VERDICT: Final = re.compile(rb"\A" + _STAMP + _COLOURS + rb"ERROR: Job failed")
+_VERDICT: Final = re.compile(rb"\A" + _COLOURS + rb"ERROR: Job failed")
 
 
 def is_error(line: bytes) -> bool:

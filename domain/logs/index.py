@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from domain.logs.error_lines import error_lines, is_verdict
-from domain.logs.lines import HEAD, LONG, STAMP_LENGTH, TAIL, counted, joined, last_line_end, line_end
+from domain.logs.lines import HEAD, LONG, STAMP_LENGTH, TAIL, counted, last_line_end, line_end, unstamped
 from domain.logs.sections import MAX_MARKS, Mark, marks_in
 from domain.logs.styles import PLAIN, Style, style_after
 
@@ -170,7 +170,7 @@ class _Reader:
 
     def _take(self, text: bytes) -> int:
         """What the next lines say; gives back how many newlines end lines in them, which are not counted yet."""
-        text = joined(text)
+        text = unstamped(text)
         for mark in marks_in(text, self._lines + 1, MAX_MARKS - self._marks):
             self.marks.append(mark)
             self._marks += 1

@@ -10,7 +10,7 @@ from domain.logs.index import Checkpoint, Part, State
 from domain.logs.sections import Mark
 from domain.logs.styles import Style
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised whenever the same log has another index than before: what was stored by another version is made anew."""
 _LEVEL: Final = 1
 

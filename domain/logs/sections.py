@@ -13,7 +13,6 @@ MAX_MARKS: Final = 4_000
 MAX_HEADING: Final = 300
 """Bytes of a heading that are kept."""
 _INVISIBLE: Final = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x20]")
-_STAMPED: Final = re.compile(rb"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f]{2}[OE][ +]")
 _COLLAPSED: Final = "collapsed=true"
 
 
@@ -57,7 +56,7 @@ class Section:
 
 
 def marks_in(data: bytes, line: int, most: int) -> Iterator[Mark]:
-    """The marks of whole lines, of which the first has number `line`; `most` of them at most."""
+    """The marks of whole lines without stamps, of which the first has number `line`; `most` of them at most."""
     if b"on_s" not in data and b"on_e" not in data:  # which is found faster than longer words
         return
     place = data.find(b"section_")
@@ -88,7 +87,7 @@ def _shows_nothing(data: bytes, start: int, end: int) -> bool:
     """Whether a line has nothing to see beside a mark."""
     before = data[max(data.rfind(b"\n", max(0, start - MAX_HEADING), start) + 1, start - MAX_HEADING) : start]
     after = data[end : end + MAX_HEADING].split(b"\n", 1)[0]
-    return not any(_INVISIBLE.sub(b"", MARK.sub(b"", part)) for part in (_STAMPED.sub(b"", before), after))
+    return not any(_INVISIBLE.sub(b"", MARK.sub(b"", part)) for part in (before, after))
 
 
 def sections_of(marks: Iterable[Mark]) -> list[Section]:

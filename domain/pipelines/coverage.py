@@ -1,4 +1,7 @@
-"""What a log says of the code that tests have run. GitLab: "Code coverage", "Coverage regex patterns"."""
+"""What a log says of the code that tests have run. GitLab: "Code coverage", "Coverage regex patterns".
+
+Stamps of runners are no part of what is searched: a pattern may ask where a line begins, and a date is full of numbers.
+"""
 
 import math
 import re
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from domain.config.rules.patterns import Capturing
+from domain.logs.lines import line_end, searched_lines
 
 MAX_LINE: Final = 1024 * 1024
 """Bytes; a longer line counts as several."""
@@ -38,10 +42,11 @@ class CoverageSearch:
 
     def look(self, part: bytes, *, is_first: bool) -> float | None:
         """The coverage if it is in this part, which comes before those looked at so far. `is_first`: no more come."""
-        lines = (part + self._rest).split(b"\n")
-        keeps = not is_first and (len(lines) > 1 or len(lines[0]) < MAX_LINE)
-        self._rest = lines.pop(0) if keeps else b""
-        for line in reversed(lines):
+        data = part + self._rest
+        end = line_end(data, 0, is_last=True)
+        keeps = not is_first and (end >= 0 or len(data) < MAX_LINE)
+        self._rest, data = _cut(data, end) if keeps else (b"", data)
+        for line in reversed(searched_lines(data)):
             found = self._in_line(line)
             if found is not None or self.gave_up:
                 return found
@@ -56,6 +61,10 @@ class CoverageSearch:
         number = _NUMBER.search(said) if said is not None else None
         found = float(number[0]) if number is not None else math.inf
         return found if math.isfinite(found) else None
+
+
+def _cut(data: bytes, end: int) -> tuple[bytes, bytes]:
+    return (data, b"") if end < 0 else (data[:end], data[end + 1 :])
 
 
 def average(values: Sequence[float]) -> str | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from domain.logs.lines import joined
+
 SCRIPT: Final = "step_script"
 """The section in which runners run the script of a job."""
 _MARK: Final = re.compile(rb"section_(start|end):(\d{1,12}):step_script(?:\[[^\]\r\n]{0,200}\])?[\r\n]")
@@ -59,8 +61,8 @@ class ScriptTimes:
 
 def script_times(head: bytes, tail: bytes = b"") -> ScriptTimes:
     """From the first bytes of a log and its last ones. A script may write such marks as well: the outermost count."""
-    begins = [moment_of(found[2]) for found in _MARK.finditer(head) if found[1] == b"start"]
-    ends = [moment_of(found[2]) for found in _MARK.finditer(tail) if found[1] == b"end"]
+    begins = [moment_of(found[2]) for found in _MARK.finditer(joined(head)) if found[1] == b"start"]
+    ends = [moment_of(found[2]) for found in _MARK.finditer(joined(tail)) if found[1] == b"end"]
     return ScriptTimes(begins[0] if begins else None, ends[-1] if ends else None)
 
 

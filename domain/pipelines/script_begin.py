@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+from domain.logs.lines import STAMP_LENGTH, joined
 from domain.logs.sections import Mark
 from domain.pipelines.job_phases import SCRIPT, moment_of
 
@@ -29,8 +30,8 @@ class BeginSearch:
         """Read what comes next."""
         if self._is_over:
             return
-        data = self._rest + part
-        self._rest = data[-_MAX_MARK:]
+        data = joined(self._rest + part)
+        self._rest = data[-_MAX_MARK - STAMP_LENGTH - 1 :]
         place = data.find(_NAME)  # much faster than a pattern
         while place >= 0:
             start = data.rfind(_START, max(0, place - _BEFORE), place)

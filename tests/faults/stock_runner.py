@@ -1,8 +1,8 @@
 """A runner that behaves as a stock one does while the server dies, and remembers what the server has acknowledged.
 
 It speaks to the front, repeats what got 503 or no response under the same request id, goes on with its log where 416
-says, and sends all of it again after 412 (docs/reference/runner-protocol.md, "Job updates", "Log upload", "Artifacts
-and cache"; docs/reference/reliability.md, "What a stock runner survives").
+says, sends all of it again after 412, and stamps lines (docs/reference/runner-protocol.md, "Job updates", "Log
+upload", "Log text", "Artifacts and cache"; docs/reference/reliability.md, "What a stock runner survives").
 """
 
 import asyncio
@@ -18,6 +18,7 @@ import jwt
 
 from auth.job_token import PREFIX
 from tests.git.serving import git
+from tests.stamping import Stamper, stamped
 
 Document = dict[str, Any]
 
@@ -55,9 +56,10 @@ def hand_out(job: Document) -> int:
 class StockRunner:
     """One runner; `said` is its history."""
 
-    def __init__(self, client: httpx.AsyncClient, said: Acknowledged, token: str = "") -> None:
-        """`client` goes to the front; `token` is known if the runner is registered."""
+    def __init__(self, client: httpx.AsyncClient, said: Acknowledged, token: str = "", *, stamps: bool = True) -> None:
+        """`client` goes to the front; `token` is known if the runner is registered; older ones have no `stamps`."""
         self._client = client
+        self._stamps = stamps
         self._said = said
         self.token = token
 
@@ -122,7 +124,13 @@ class StockRunner:
         assert response.status_code == httpx.codes.OK, response.text
 
     async def send(self, job: Document, log: bytes, start: int = 0) -> None:
-        """Send a log from an offset to its end."""
+        """Send what a job has printed so far, from one of its bytes on."""
+        await self._send(job, self._written(log), len(self._written(log[:start])))
+
+    def _written(self, log: bytes) -> bytes:
+        return Stamper().write(log) if self._stamps else log
+
+    async def _send(self, job: Document, log: bytes, start: int = 0) -> None:
         while start < len(log):
             piece = log[start : start + _PIECE]
             headers = {"JOB-TOKEN": job["token"], "Content-Range": f"{start}-{start + len(piece) - 1}"}
@@ -170,8 +178,9 @@ class StockRunner:
 
     async def end(self, job: Document, log: bytes, state: str = "success", **more: Any) -> None:
         """Send what is missing of the log and the verdict, until the server has both."""
+        log = stamped(log) if self._stamps else log
         while (response := await self.say(job, state, log, **more)).status_code == httpx.codes.PRECONDITION_FAILED:
-            await self.send(job, log)
+            await self._send(job, log)
         assert response.status_code == httpx.codes.OK, response.text
         self._said.verdicts[job["id"]] = state
 

@@ -5,7 +5,6 @@ Source: docs/reference/runner-protocol.md, "Log text".
 """
 
 import html
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +12,10 @@ from typing import Final
 
 from api.pages.jobs.ansi import rendered
 from domain.logs.error_lines import MAX_LINE, is_error
-from domain.logs.lines import HEAD, LONG, STAMP, STAMP_LENGTH, TAIL, counted, joined
+from domain.logs.lines import HEAD, LINE_END, LONG, STAMP_LENGTH, STAMPED, TAIL, counted, joined
 from domain.logs.sections import MARK
 from domain.logs.styles import PLAIN, Style, style_after
 
-_STAMPED: Final = re.compile(rb"\A(" + STAMP + rb")[ +]")
-_ENDS: Final = re.compile(rb"\n(?!" + STAMP + rb"\+)")
 _TIME_LENGTH: Final = len("2026-01-02T03:04:05.123456Z")
 
 
@@ -69,7 +66,7 @@ def rendered_line(line: bytes, style: Style, end: bytes | None = None) -> tuple[
 
 def _split(data: bytes) -> list[bytes]:
     """Lines without the newlines that end them; pieces of a line stay together."""
-    return _ENDS.split(data) if b"Z " in data else data.split(b"\n")
+    return LINE_END.split(data) if b"Z " in data else data.split(b"\n")
 
 
 def heading_of(text: str) -> str:
@@ -84,7 +81,7 @@ def name_of(text: str) -> str:
 
 
 def _unstamped(line: bytes) -> tuple[bytes, int | None]:
-    found = _STAMPED.match(line)
+    found = STAMPED.match(line)
     return (line, None) if found is None else (line[found.end() :], _milliseconds(found[1][:_TIME_LENGTH].decode()))
 
 

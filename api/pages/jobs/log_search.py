@@ -13,7 +13,7 @@ from api.services import Services
 from api.v4.jobs.log import Log
 from domain.config.rules.patterns import encoded, pattern_of
 from domain.logs.index import Checkpoint, Part, lines_of
-from domain.logs.lines import STAMP, joined
+from domain.logs.lines import unstamped
 from domain.logs.sections import MARK
 
 MAX_HITS: Final = 5_000
@@ -29,7 +29,6 @@ _ESCAPE: Final = re.compile(
     rb"|\x1b[ -/]*[0-~]?"
     rb"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
-_STAMPS: Final = re.compile(rb"^" + STAMP + rb"[ +]", re.MULTILINE)
 _OVERWRITTEN: Final = re.compile(rb"^[^\n]*\r(?=[^\r\n])", re.MULTILINE)
 
 
@@ -74,9 +73,7 @@ def _lowered(text: bytes) -> bytes:
 
 def plain(data: bytes) -> bytes:
     """What whole lines show."""
-    text = MARK.sub(b"", joined(data))
-    text = _STAMPS.sub(b"", text)
-    text = _ESCAPE.sub(b"", text)
+    text = _ESCAPE.sub(b"", MARK.sub(b"", unstamped(data)))
     return _OVERWRITTEN.sub(b"", text) if b"\r" in text else text
 
 
