@@ -16,6 +16,8 @@ from domain.errors import Invalid
 SUFFIXES: Final = {"zip": ".zip", "gzip": ".gz", "raw": ""}
 """Formats that are written here, and how their files end."""
 COPY_SIZE: Final = 256 * 1024
+MAX_LINK: Final = 4095
+"""Bytes of where a symbolic link leads to; a file system takes no more."""
 _UNREADABLE: Final = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
 """What the library raises for damaged entries, and as `RuntimeError` for encrypted and for unknown ones."""
 
@@ -86,7 +88,8 @@ def unpack_zip(archive_file: Path, root: Path) -> list[str]:
                 if not stat.S_ISLNK(entry.external_attr >> 16):
                     _unpack_entry(archive, entry, root)
             # Links come last, so that no entry of this archive can be written through one of its own links.
-            return [entry.filename for entry in links if not _unpack_link(archive, entry, root)]
+            out = [entry.filename for entry in links if not _unpack_link(archive, entry, root)]
+            return out + _drop_leading_out(root, [entry.filename for entry in links])
     except _UNREADABLE as error:
         raise Invalid(f"the archive cannot be read: {error}") from error
 
@@ -114,13 +117,27 @@ def _unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, root: Path) 
 
 def _unpack_link(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, root: Path) -> bool:
     target = _safe_target(root, entry.filename)
-    points_to = os.fsdecode(archive.read(entry))
-    real = os.path.realpath(target.parent / points_to)
-    if not Path(real).is_relative_to(os.path.realpath(root)):
+    with archive.open(entry) as content:
+        points_to = os.fsdecode(content.read(MAX_LINK + 1))
+    if not points_to or len(points_to) > MAX_LINK or "\0" in points_to or not _stays(root, target.parent / points_to):
         return False
     _make_room(target)
     target.symlink_to(points_to)
     return True
+
+
+def _stays(root: Path, path: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def _drop_leading_out(root: Path, names: Sequence[str]) -> list[str]:
+    """Remove the links that lead out of `root` now that others are there, on which their way may go; their names."""
+    dropped: list[str] = []
+    while out := [name for name in names if (root / name).is_symlink() and not _stays(root, root / name)]:
+        for name in out:
+            (root / name).unlink()
+        dropped += out
+    return dropped
 
 
 def _safe_target(root: Path, name: str) -> Path:

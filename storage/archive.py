@@ -35,9 +35,11 @@ class Archive:
         return cls(store, key, await asyncio.to_thread(read_entries, directory, extent))
 
     def entry(self, name: str) -> Entry:
-        """The file of that name. Raises NotFound when there is none, or a folder."""
+        """The file of that name. Raises NotFound when there is none, or a folder, Invalid for a link and the like."""
         for entry in self.entries:
             if entry.name == name and not entry.is_folder:
+                if entry.refusal:
+                    raise Invalid(f"{name[:200]!r} in the archive {entry.refusal}.")
                 return entry
         raise NotFound(f"The archive has no file {name[:200]!r}.")
 

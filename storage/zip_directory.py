@@ -1,7 +1,8 @@
 """Reads the list of a zip archive and refuses the hostile ones; pure, from bytes that the caller fetches.
 
 Source of the format: PKWARE's APPNOTE, sections 4.3.7 to 4.3.16 and 4.5.3. Names and sizes are believed only as far as
-they fit together; nothing is ever unpacked to disk.
+they fit together; nothing is ever unpacked to disk. An entry that is no file of its own, such as a symbolic link, is
+listed and never read: archives of `node_modules` and of shared libraries are full of links.
 """
 
 import re
@@ -43,7 +44,10 @@ _UTF8: Final = 0x800
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or folder in an archive. `offset` is where its local header starts; sizes are bytes."""
+    """A file or folder in an archive. `offset` is where its local header starts; sizes are bytes.
+
+    `refusal` is why the content of an entry is not given, in words that go behind its name.
+    """
 
     name: str
     size: int
@@ -52,6 +56,7 @@ class Entry:
     method: int
     offset: int
     is_folder: bool
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +156,20 @@ def _entries(directory: bytes, extent: Extent) -> Iterator[Entry]:
 def _entry(fields: tuple[int, ...], raw_name: bytes, extra: bytes) -> Entry:
     _, made_by, _, flags, method, _, _, crc32, packed, size, *_, attributes, offset = fields
     name = checked_name(raw_name, utf8=bool(flags & _UTF8))
-    if flags & _ENCRYPTED:
-        raise Invalid(f"The zip archive is encrypted at {name!r}; it cannot be read.")
     # Only archives made on Unix (3) or macOS (19) carry file modes.
     kind = stat.S_IFMT(attributes >> 16) if made_by >> 8 in {3, 19} else 0
     is_folder = name.endswith("/")
-    if kind not in {0, stat.S_IFDIR if is_folder else stat.S_IFREG}:
-        raise Invalid(f"The zip archive holds a link or device: {name!r}.")
+    refusal = ""
+    if kind == stat.S_IFLNK:
+        refusal = "is a symbolic link, which is not followed here: ask for the file that it leads to"
+    elif kind not in {0, stat.S_IFDIR if is_folder else stat.S_IFREG}:
+        refusal = "is no file: its mode says that it is a device, a pipe or the like"
+    elif flags & _ENCRYPTED:
+        refusal = "is encrypted and cannot be read here"
     size, packed, offset = _wide(extra, (size, packed, offset))
     if is_folder and size:
         raise Invalid(f"The zip archive has a folder with content: {name!r}.")
-    return Entry(name, size, packed, crc32, method, offset, is_folder)
+    return Entry(name, size, packed, crc32, method, offset, is_folder, refusal)
 
 
 def _wide(extra: bytes, narrow: tuple[int, int, int]) -> tuple[int, int, int]:

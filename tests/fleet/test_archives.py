@@ -73,6 +73,44 @@ def test_links_that_lead_out_are_left_out(tmp_path: Path, root: Path) -> None:
     assert not (root / "link").is_symlink()
 
 
+def links(file: Path, *pairs: tuple[str, str]) -> Path:
+    """An archive of symbolic links: names, and where they lead to."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, target in pairs:
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, target)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("pairs", "left_out"),
+    [
+        ([("a", "b"), ("b", "dir/c"), ("dir/c", "../file")], []),
+        ([("node_modules/.bin/x", "../x.js"), ("lib.so", "lib.so.1"), ("self", "self"), ("here", ".")], []),
+        ([("up", ".."), ("ok", "file")], ["up"]),
+        ([("out", "s/up/../x"), ("s/up", "..")], ["out"]),
+        ([("long", "x" * 5000), ("nul", "a\0b"), ("none", ""), ("ok", "file")], ["long", "nul", "none"]),
+        ([("/".join(["d"] * 30), "../" * 40)], ["/".join(["d"] * 30)]),
+    ],
+)
+def test_links_that_stay_inside_are_made(
+    tmp_path: Path, root: Path, pairs: list[tuple[str, str]], left_out: list[str]
+) -> None:
+    assert unpack_zip(links(tmp_path / "a.zip", *pairs), root) == left_out
+    made = {name: str((root / name).readlink()) for name, _ in pairs if (root / name).is_symlink()}
+    assert made == {name: target for name, target in pairs if name not in left_out}
+
+
+def test_a_second_archive_cannot_be_written_through_links_of_the_first(tmp_path: Path, root: Path) -> None:
+    (root / "inside").mkdir()
+    assert unpack_zip(links(tmp_path / "a.zip", ("way", "inside"), ("out", "way/../../x")), root) == ["out"]
+    unpack_zip(hostile(tmp_path / "b.zip", "way/file"), root)
+    assert (root / "inside/file").read_text() == "x"
+    unpack_zip(hostile(tmp_path / "c.zip", "out/file"), root)
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_link_of_the_archive_cannot_carry_its_files_out(tmp_path: Path, root: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         link = zipfile.ZipInfo("dir")

@@ -1,7 +1,9 @@
 """Zip archives: what the standard library packs is read the same; what is hostile is refused."""
 
+import asyncio
 import io
 import os
+import shutil
 import stat
 import struct
 import time
@@ -151,14 +153,10 @@ HOSTILE = {
     "empty part": renamed(b"a//b"),
     "dot part": renamed(b"./a"),
     "reversed text": packed(("a\u202etxt.exe", b"x")),
-    "symlink": packed(linked(stat.S_IFLNK)),
-    "device": packed(linked(stat.S_IFBLK)),
-    "pipe": packed(linked(stat.S_IFIFO)),
     "overlap": overlapping(),
     "double": doubled(),
     "double by unicode": packed(("\u00e9", b"1"), ("e\u0301", b"2")),
     "not utf-8": packed(("\u00e9\u00e9", b"1")).replace(b"\xc3\xa9", b"\xff\xff"),
-    "encrypted": patched(PLAIN, 8, "<H", 1),
     "content beyond the list": patched(PLAIN, 20, "<L", 5000),
     "offset beyond the list": patched(PLAIN, 42, "<L", 5000),
     "cut": PLAIN[:-10],
@@ -176,6 +174,41 @@ HOSTILE = {
 async def test_hostile_and_broken_archives_are_refused(store: ObjectStore, data: bytes) -> None:
     with pytest.raises(Invalid, match="zip"):
         await opened(store, data)
+
+
+REFUSED = {
+    "link": (packed(linked(stat.S_IFLNK), ("a", b"x")), "is a symbolic link"),
+    "link to a folder": (packed(linked(stat.S_IFLNK), ("link/a", b"y"), ("a", b"x")), "is a symbolic link"),
+    "device": (packed(linked(stat.S_IFBLK), ("a", b"x")), "is no file"),
+    "pipe": (packed(linked(stat.S_IFIFO), ("a", b"x")), "is no file"),
+    "folder without a slash": (packed(linked(stat.S_IFDIR), ("a", b"x")), "is no file"),
+    "encrypted": (patched(packed(("link", b"text"), ("a", b"x")), 8, "<H", 1), "is encrypted"),
+}
+
+
+@pytest.mark.parametrize(("data", "said"), REFUSED.values(), ids=REFUSED.keys())
+async def test_one_entry_that_is_not_given_leaves_the_others(store: ObjectStore, data: bytes, said: str) -> None:
+    archive = await opened(store, data)
+    assert {"link", "a"} <= {entry.name for entry in archive.entries}
+    assert await content(archive, "a") == b"x"
+    with pytest.raises(Invalid, match=f"'link' in the archive {said}"):
+        await content(archive, "link")
+
+
+@pytest.mark.skipif(shutil.which("zip") is None, reason="not run: no zip; install Debian's package zip")
+async def test_links_as_the_program_zip_packs_them(store: ObjectStore, tmp_path: Path) -> None:
+    (tmp_path / "node_modules/.bin").mkdir(parents=True)
+    (tmp_path / "node_modules/x.js").write_text("1")
+    (tmp_path / "node_modules/.bin/x").symlink_to("../x.js")
+    (tmp_path / "lib.so").symlink_to("node_modules")
+    run = await asyncio.create_subprocess_exec(
+        "zip", "-qry", "all.zip", "lib.so", "node_modules", cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL
+    )
+    assert await run.wait() == 0
+    archive = await opened(store, (tmp_path / "all.zip").read_bytes())
+    refused = {entry.name for entry in archive.entries if entry.refusal}
+    assert refused == {"lib.so", "node_modules/.bin/x"}
+    assert await content(archive, "node_modules/x.js") == b"1"
 
 
 @pytest.mark.parametrize(

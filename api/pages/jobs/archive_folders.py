@@ -13,13 +13,17 @@ PER_PAGE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A file or folder. `size` is bytes, of a folder those of all `files` below it."""
+    """A file or folder. `size` is bytes, of a folder those of all `files` below it.
+
+    `refusal` is why a file is not given, in words that go behind its name.
+    """
 
     name: str
     path: str
     size: int
     is_folder: bool
     files: int = 1
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ def folder_of(entries: Sequence[Entry], path: str, page: int = 1) -> Folder:
     """A page of what is in a folder; "" is the archive itself. Raises `NotFound` when there is none of that name."""
     prefix = f"{path}/" if path else ""
     sizes: dict[tuple[bool, str], list[int]] = {}
+    refusals: dict[tuple[bool, str], str] = {}
     is_there = not path
     for entry in entries:
         if not entry.name.startswith(prefix):
@@ -49,14 +54,16 @@ def folder_of(entries: Sequence[Entry], path: str, page: int = 1) -> Folder:
             if rest or not is_below:
                 found[0] += entry.size
                 found[1] += not entry.is_folder
+            if entry.refusal and not is_below:
+                refusals[True, first] = entry.refusal
     if not is_there:
         raise NotFound(f"The archive has no folder {path[:200]!r}.")
     pages = page_count(len(sizes), PER_PAGE)
     page = min(max(1, page), pages)
     shown = sorted(sizes)[(page - 1) * PER_PAGE : page * PER_PAGE]
     children = [
-        Child(name, prefix + name, sizes[is_file, name][0], not is_file, sizes[is_file, name][1])
-        for is_file, name in shown
+        Child(name, prefix + name, size, not is_file, files, refusals.get((is_file, name), ""))
+        for (is_file, name), (size, files) in ((key, sizes[key]) for key in shown)
     ]
     return Folder(path, trail_of(path), children, len(sizes), page, pages)
 

@@ -1,5 +1,6 @@
 """The pages of a job's artifacts: folders, and single files as text, pictures or reports."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
@@ -16,7 +17,7 @@ from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from application.access import ProjectAccess
-from domain.errors import Invalid, NotFound, TooLarge
+from domain.errors import Invalid, NotFound, PerdureError, TooLarge
 from storage.archive import Archive
 
 _UNREADABLE: Final = 422
@@ -47,9 +48,16 @@ async def _folder(services: Services, project: ProjectAccess, job_id: int, path:
     try:
         archive = await opened(services, found)
     except (Invalid, TooLarge) as error:
-        return page("jobs/broken_artifacts.html", project.caller, _UNREADABLE, fault=str(error), **known)
+        return _refused(project, error, known)
     folder = folder_of(archive.entries, path, number)
     return page("jobs/artifacts.html", project.caller, folder=folder, **known)
+
+
+def _refused(
+    project: ProjectAccess, error: PerdureError, known: Mapping[str, Any], *, is_one_file: bool = False
+) -> Response:
+    about = {"fault": str(error), "is_one_file": is_one_file, **known}
+    return page("jobs/broken_artifacts.html", project.caller, _UNREADABLE, **about)
 
 
 @router.get("/file/{file:path}")
@@ -59,15 +67,17 @@ async def show_file(
     """One file: a report in a frame with an origin of its own, a picture, text with line numbers, or its size."""
     found = await archive_of_job(services, project, job_id)
     known = _of_page(project, found)
+    is_open = False
     try:
         archive = await opened(services, found)
+        is_open = True
         entry = archive.entry(file)
         kind = kind_of(file, entry.size)
         text = await _text(archive, file, entry.size) if kind is Kind.OTHER else None
     except NotFound:
         raise
     except (Invalid, TooLarge) as error:
-        return page("jobs/broken_artifacts.html", project.caller, _UNREADABLE, fault=str(error), **known)
+        return _refused(project, error, known, is_one_file=is_open)
     base = report_base(services, project.caller, found) if kind is Kind.REPORT else ""
     response = page(
         "jobs/artifact_file.html",
