@@ -14,6 +14,7 @@ from typing import Final
 
 from domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from domain.projects.ref_names import HEADS, TAGS, is_full, short_name
+from domain.text_lines import lines_of
 from files import durable
 from git.command import run
 from git.names import checked_branch, checked_path, checked_ref, checked_sha, is_sha
@@ -94,14 +95,14 @@ class Repository:
         places = [ref] if means_itself else [f"{HEADS}{ref}", f"{TAGS}{ref}", ref]
         question = "".join(f"{place}^{{commit}}\n" for place in places).encode()
         answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], question)
-        found = (line for line in answer.out.decode("utf-8", "replace").splitlines() if is_sha(line))
+        found = (line for line in lines_of(answer.out.decode("utf-8", "replace")) if is_sha(line))
         return next(found, None)
 
     async def object_ids(self, names: Sequence[str]) -> list[str]:
         """The ids of objects by names as in gitrevisions(7). Raises `NotFound` for one that is not there."""
         questions = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
         answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], questions)
-        ids = answer.out.decode("utf-8", "replace").splitlines()
+        ids = lines_of(answer.out.decode("utf-8", "replace"))
         for name, found in zip(names, ids, strict=True):
             if not is_sha(found):
                 raise NotFound(f"The repository has no {name}.")
@@ -139,7 +140,7 @@ class Repository:
         pattern = [checked_ref(prefix)] if prefix else []
         form = "--format=%(refname)%00%(objectname)%00%(*objectname)"
         answer = await run([self._git_dir, "for-each-ref", form, *pattern])
-        rows = (line.split("\0") for line in answer.out.decode("utf-8", "replace").splitlines())
+        rows = (line.split("\0") for line in lines_of(answer.out.decode("utf-8", "replace")))
         return tuple(Ref(name, target, peeled or target) for name, target, peeled in rows)
 
     async def branches(self) -> tuple[Ref, ...]:

@@ -10,6 +10,7 @@ from typing import Final
 from domain.config.including.wildcards import has_wildcard, is_too_long, matching
 from domain.config.rules.globs import PathText
 from domain.errors import Invalid
+from domain.text_lines import lines_of
 from git.command import run, run_and_read
 from git.names import checked_path, checked_sha, is_sha
 from git.output import Completed
@@ -62,7 +63,7 @@ async def _ids(repository: Repository, sha: str, paths: list[str]) -> set[str]:
         return set()
     questions = "".join(f"{sha}:{path}\n" for path in paths).encode()
     answer = await run([f"--git-dir={repository.path}", "cat-file", "--batch-check=%(objectname)"], questions)
-    return {line for line in answer.out.decode("utf-8", "replace").splitlines() if is_sha(line)}
+    return {line for line in lines_of(answer.out.decode("utf-8", "replace")) if is_sha(line)}
 
 
 async def _ids_like(repository: Repository, sha: str, pattern: str) -> set[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from domain.text_lines import lines_of
 from git.command import TIME_LIMIT, run
 from git.names import checked_path, checked_sha
 from git.output import PATHS_LIMIT
@@ -97,7 +98,7 @@ async def changed_lines(repository: Repository, wanted: Collection[Commit]) -> d
     git = [f"--git-dir={repository.path}", "diff-tree", "--stdin", "--root", "-r", "-M", "--shortstat"]
     found = {commit.sha: ChangedLines() for commit in wanted}
     sha = ""
-    for line in (await run(git, question)).out.decode("ascii", "replace").splitlines():
+    for line in lines_of((await run(git, question)).out.decode("ascii", "replace")):
         if line.strip() in found:
             sha = line.strip()
         elif sha:
@@ -131,7 +132,7 @@ async def contributors(repository: Repository, sha: str) -> list[Contributor]:
     """Authors of all commits up to one, those of the most commits first; merges do not count."""
     git = [f"--git-dir={repository.path}", "shortlog", "--summary", "--numbered", "--email", "--no-merges"]
     out = (await run([*git, checked_sha(sha), "--"])).out.decode("utf-8", "replace")
-    rows = (line.strip().partition("\t") for line in out.splitlines() if line.strip())
+    rows = (line.strip().partition("\t") for line in lines_of(out) if line.strip())
     people = ((int(count), *who.rpartition(" <")[::2]) for count, _, who in rows)
     return [Contributor(name, email.removesuffix(">"), count) for count, name, email in people]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from domain.text_lines import lines_of
 from git.command import run, run_and_read
 from git.names import checked_sha
 from git.output import PATHS_LIMIT, Completed
@@ -75,5 +76,5 @@ async def refs_within(repository: Repository, sha: str, folder: str) -> dict[str
     """The refs below a folder that a commit leads to: full names with the objects that they name."""
     form = "--format=%(refname) %(objectname)"
     git = [f"--git-dir={repository.path}", "for-each-ref", form, f"--merged={checked_sha(sha)}", folder]
-    lines = (await run(git, limit=PATHS_LIMIT)).out.decode("utf-8", "replace").splitlines()
+    lines = lines_of((await run(git, limit=PATHS_LIMIT)).out.decode("utf-8", "replace"))
     return {name: target for name, _, target in (line.rpartition(" ") for line in lines)}

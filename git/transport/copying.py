@@ -6,6 +6,7 @@ Again it brings what has changed only, and takes away what is there no more.
 from typing import Final
 
 from domain.errors import Unavailable
+from domain.text_lines import lines_of
 from git.command import run, start
 from git.repository import Repository
 from git.transport.snapshot import head_of
@@ -40,5 +41,5 @@ async def all_refs(repository: Repository) -> dict[str, str]:
     """Every ref by name, with the object that it names."""
     words = [f"--git-dir={repository.path}", "for-each-ref", "--format=%(objectname) %(refname)"]
     answer = await run(words, limit=_REFS_LIMIT)
-    rows = (line.split(" ", 1) for line in answer.out.decode("utf-8", "surrogateescape").splitlines())
+    rows = (line.split(" ", 1) for line in lines_of(answer.out.decode("utf-8", "surrogateescape")))
     return {name: target for target, name in rows}

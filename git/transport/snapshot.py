@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from domain.errors import Unavailable
+from domain.text_lines import lines_of
 from git.command import run, start
 from git.repository import Repository
 
@@ -25,7 +26,7 @@ async def refs_of(repository: Repository, pipelines: Mapping[int, str]) -> dict[
     A pipeline whose commit the repository does not have gets none.
     """
     answer = await run([_git_dir(repository), "for-each-ref", "--format=%(objectname) %(refname)"], limit=_REFS_LIMIT)
-    rows = (line.split(" ", 1) for line in answer.out.decode("utf-8", "surrogateescape").splitlines())
+    rows = (line.split(" ", 1) for line in lines_of(answer.out.decode("utf-8", "surrogateescape")))
     refs = {name: target for target, name in rows if not name.startswith(KEPT)}
     there = await _existing(repository, set(pipelines.values()))
     return refs | {f"{KEPT}{key}": sha for key, sha in pipelines.items() if sha in there}
@@ -91,7 +92,7 @@ async def _existing(repository: Repository, shas: set[str]) -> set[str]:
         return set()
     question = "".join(f"{sha}\n" for sha in sorted(shas)).encode()
     answer = await run([_git_dir(repository), "cat-file", "--batch-check=%(objectname)"], question, limit=_REFS_LIMIT)
-    return {line for line in answer.out.decode().splitlines() if " " not in line}
+    return {line for line in lines_of(answer.out.decode()) if " " not in line}
 
 
 def _git_dir(repository: Repository) -> str:

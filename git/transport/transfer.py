@@ -16,6 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from domain.errors import Unavailable
+from domain.text_lines import lines_of
 from git.command import CLEAN_ENVIRONMENT
 from git.output import Completed
 
@@ -88,7 +89,7 @@ class Transfer:
         done = self._git("fetch", *_FETCH, "--", access.url, *specs, access=access)
         if done.code:
             raise Unavailable(f"{access.url} cannot be fetched: {_words(done, access)}")
-        lines = self._git("for-each-ref", "--format=%(objectname) %(refname)", prefix).out.decode().splitlines()
+        lines = lines_of(self._git("for-each-ref", "--format=%(objectname) %(refname)", prefix).out.decode())
         return {f"refs/{name.removeprefix(prefix)}": sha for sha, _, name in (line.partition(" ") for line in lines)}
 
     def is_ancestor(self, old: str, new: str) -> bool:
@@ -151,7 +152,7 @@ def transfer() -> Iterator[Transfer]:
 
 def _refusals(porcelain: str) -> Iterator[tuple[str, str]]:
     """Refs that were not pushed, each with the reason in the words of git or the server."""
-    for line in porcelain.splitlines():
+    for line in lines_of(porcelain):
         flag, _, rest = line.partition("\t")
         if flag == "!":
             spec, _, summary = rest.partition("\t")

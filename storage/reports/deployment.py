@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from domain.errors import Invalid
+from domain.text_lines import lines_of
 from storage.reports.content import (
     Content,
     documents,
@@ -29,7 +30,7 @@ def parse_metrics(data: bytes) -> Content:
     """Read OpenMetrics text: `name{label="x"} value`, after which a time may stand; comments are left out."""
     entries: list[dict[str, Any]] = []
     for document in documents(data, _METRICS):
-        for number, line in enumerate(document.decode("utf-8", "replace").splitlines(), start=1):
+        for number, line in enumerate(lines_of(document.decode("utf-8", "replace")), start=1):
             stripped = line.strip()
             if stripped and not stripped.startswith("#"):
                 entries.append(_sample(stripped, number))

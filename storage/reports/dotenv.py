@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from domain.errors import Invalid, TooLarge
+from domain.text_lines import lines_of
 from storage.reports.content import Content, documents
 
 SIZE_LIMIT: Final = 5 * 1024
@@ -16,6 +17,8 @@ VARIABLE_LIMIT: Final = 20
 """Different variables of one upload."""
 _WHAT: Final = "dotenv report"
 _KEY: Final = re.compile(r"[a-zA-Z0-9_]{1,255}")
+_BLANKS: Final = " \t\n\v\f\r"
+"""What Ruby strips; a value may have other blanks around it."""
 _BYTE_ORDER_MARKS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -29,8 +32,8 @@ def parse_dotenv(data: bytes) -> Content:
         raise _too_big()
     variables: dict[str, str] = {}
     for document in given:
-        for number, line in enumerate(_text(document).splitlines(), start=1):
-            key, sign, value = (part.strip() for part in line.partition("="))
+        for number, line in enumerate(lines_of(_text(document)), start=1):
+            key, sign, value = (part.strip(_BLANKS) for part in line.partition("="))
             if not sign or not _KEY.fullmatch(key):
                 raise Invalid(
                     f"Invalid Format: line {number} of the {_WHAT} is no KEY=value with a key of letters, digits and _."

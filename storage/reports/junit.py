@@ -37,12 +37,20 @@ _STATUS_OF: Final = {
     "skipped": CaseStatus.SKIPPED,
 }
 """Child elements of a case, the one that counts most first."""
-_KEPT: Final = {"testcase": frozenset(_STATUS_OF)}
+_PRINTED: Final = "system-out"
+_KEPT: Final = {"testcase": frozenset({*_STATUS_OF, _PRINTED})}
+_ATTACHMENT: Final = "[[ATTACHMENT|"
+"""Before the name of a file in what a case printed, which ends with two brackets. GitLab: "View JUnit screenshots"."""
+ATTACHMENT_LIMIT: Final = 1024
+"""Characters of such a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class JUnitCase:
-    """One test. `seconds` is 0 when the report does not say; `message` is the text of a failure, error or skip."""
+    """One test. `seconds` is 0 when the report does not say; `message` is the text of a failure, error or skip.
+
+    `attachment` is the name of a file in the artifacts of its job, such as a picture of what a failed test saw.
+    """
 
     name: str
     classname: str
@@ -51,6 +59,7 @@ class JUnitCase:
     status: CaseStatus
     message: str
     suite: str = ""
+    attachment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +147,7 @@ def _case(element: Element, path: tuple[Element, ...]) -> JUnitCase:
         if child in children:
             status, message = its_status, _message(children[child])
             break
+    is_bad = status in {CaseStatus.FAILED, CaseStatus.ERROR}
     suites = [parent.get("name", "") for parent in path if tag(parent) == "testsuite"]
     return JUnitCase(
         name=element.get("name", ""),
@@ -147,7 +157,18 @@ def _case(element: Element, path: tuple[Element, ...]) -> JUnitCase:
         status=status,
         message=message,
         suite=suites[-1] if suites else "",
+        attachment=_attachment(children[_PRINTED].text or "") if is_bad and _PRINTED in children else "",
     )
+
+
+def _attachment(printed: str) -> str:
+    """The first file that a text names; empty if it names none within the project's folder."""
+    for text in printed.split(_ATTACHMENT)[1:]:
+        name, sign, _ = text.partition("]]")
+        parts = [part for part in name.strip().split("/") if part not in {"", "."}]
+        if sign and parts and "\n" not in name and len(name) <= ATTACHMENT_LIMIT and ".." not in parts:
+            return "/".join(parts)
+    return ""
 
 
 def _message(element: Element) -> str:

@@ -3,6 +3,8 @@
 Source: docs/reference/reliability.md, "Hostile files".
 """
 
+import codecs
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, ParseError
@@ -16,6 +18,24 @@ DEPTH_LIMIT: Final = 32
 """Elements inside each other."""
 _PIECE: Final = 64 * 1024
 """Bytes that are parsed at once."""
+_DECLARED: Final = re.compile(
+    rb"""\s{0,100}<\?xml\s[^>]{0,200}?encoding\s{0,20}=\s{0,20}["']([A-Za-z0-9_.:-]{1,40})["']"""
+)
+_DECODED: Final = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "gb18030": "gb18030",
+    "big5": "cp950",
+    "cp950": "cp950",
+    "big5hkscs": "big5hkscs",
+    "shift_jis": "cp932",
+    "cp932": "cp932",
+    "windows-31j": "cp932",
+    "euc_jp": "euc_jp",
+    "euc_kr": "cp949",
+    "cp949": "cp949",
+}
+"""Encodings that the parser does not know, each by what decodes it: Windows writes more signs than the name says."""
 
 Kept: TypeAlias = Mapping[str, frozenset[str]]
 """By the tag of an element the tags of its children that stay in it: the first one of each."""
@@ -31,7 +51,8 @@ def elements(document: bytes, what: str, kept: Kept, *, doctype: bool = False) -
     """
     target = _Target(what, kept)
     try:
-        parser = DefusedXMLParser(target=target, forbid_dtd=not doctype)
+        document, encoding = _readable(document)
+        parser = DefusedXMLParser(target=target, encoding=encoding, forbid_dtd=not doctype)
         for start in range(0, len(document), _PIECE):
             parser.feed(document[start : start + _PIECE])
             yield from target.taken()
@@ -46,6 +67,16 @@ def elements(document: bytes, what: str, kept: Kept, *, doctype: bool = False) -
         ) from error
     except (LookupError, ValueError) as error:
         raise Invalid(f"The {what} has an encoding that cannot be read: {error}") from error
+
+
+def _readable(document: bytes) -> tuple[bytes, str | None]:
+    """A text that the parser can read, and its encoding if that is not what the text says."""
+    declared = _DECLARED.match(document)
+    if declared is None:
+        return document, None
+    name = declared[1].decode("ascii").lower()
+    decoded_by = _DECODED.get(name) or _DECODED.get(codecs.lookup(name).name)
+    return (document, None) if decoded_by is None else (document.decode(decoded_by).encode(), "utf-8")
 
 
 def require_root(found: Found, tags: frozenset[str], what: str) -> None:

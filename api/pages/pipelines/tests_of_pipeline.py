@@ -9,11 +9,13 @@ from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
+from api.pages.jobs.file_kinds import PICTURES, ending
 from api.pages.pipelines.head import head_of
 from api.pages.pipelines.tab import PER_PAGE, draw_head, head_events, pages, query_of, show
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.v4.access import Id
+from api.v4.representation.test_reports import attachment_path
 from application.pipelines.known_failures import known_failures
 from domain.pipelines.flakiness import WORDS, Flaky
 from domain.pipelines.unit_tests import RECENT_DAYS
@@ -36,6 +38,16 @@ class ShownCase:
     job_name: str
     case: Mapping[str, Any]
     known: KnownTest | None
+
+    def attachment(self, view: str = "file") -> str:
+        """Where the file that the report names is shown, behind the address of the project; empty without one."""
+        name = self.case.get("attachment", "")
+        return attachment_path(self.job_id, name, view) if name else ""
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether that file can be shown as a picture, by its name."""
+        return ending(self.case.get("attachment", "")) in PICTURES
 
 
 @router.get("")

@@ -64,7 +64,8 @@ async def get_test_report(found: PipelineDep, services: ServicesDep) -> TestRepo
     """What the JUnit reports of the latest attempts say, and of tests that fail how often they did so lately."""
     async with services.database.read() as connection:
         rows = await reports.tests_of(connection, found.row.id, cases=True)
-    return test_report(rows, await known_failures(services, found.project.row, cases_of(rows)))
+    known = await known_failures(services, found.project.row, cases_of(rows))
+    return test_report(rows, known, f"{services.settings.url}/{found.project.row.full_path}")
 
 
 @router.get("/test_report_summary")

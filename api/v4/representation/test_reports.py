@@ -1,7 +1,8 @@
 """Test reports as GitLab's JSON: one suite a job."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol
+from urllib.parse import quote
 
 from typing_extensions import TypedDict
 
@@ -39,7 +40,7 @@ class KnownTestResponse(TypedDict):
 
 
 class TestCaseResponse(KnownTestResponse):
-    """A test."""
+    """A test; `attachment_url` is that of the file in its job's artifacts which the report names, if any."""
 
     status: str | None
     name: str | None
@@ -48,6 +49,7 @@ class TestCaseResponse(KnownTestResponse):
     execution_time: float
     system_output: str | None
     stack_trace: str | None
+    attachment_url: NotRequired[str]
 
 
 class TestSuiteResponse(_SuitePart):
@@ -144,10 +146,10 @@ class Tests(CountedTests, Protocol):
         """Each test."""
 
 
-def test_report(rows: Sequence[Tests], known: KnownFailures) -> TestReportResponse:
+def test_report(rows: Sequence[Tests], known: KnownFailures, project_url: str) -> TestReportResponse:
     """The report of a pipeline, with what is known of those of its tests that fail."""
     suites: list[TestSuiteResponse] = [
-        {**_suite(row), "test_cases": [_case(row.name, case, known) for case in row.cases]} for row in rows
+        {**_suite(row), "test_cases": [_case(row, case, known, project_url) for case in row.cases]} for row in rows
     ]
     return {**_totals(suites), "test_suites": suites}
 
@@ -194,8 +196,8 @@ def _suite(row: CountedTests) -> _SuitePart:
     }
 
 
-def _case(job_name: str, case: Mapping[str, Any], known: KnownFailures) -> TestCaseResponse:
-    return {
+def _case(row: JobReport, case: Mapping[str, Any], known: KnownFailures, project_url: str) -> TestCaseResponse:
+    found: TestCaseResponse = {
         "status": case.get("status"),
         "name": case.get("name"),
         "classname": case.get("classname"),
@@ -203,8 +205,16 @@ def _case(job_name: str, case: Mapping[str, Any], known: KnownFailures) -> TestC
         "execution_time": case.get("seconds", 0.0),
         "system_output": case.get("message") or None,
         "stack_trace": None,
-        **known_test(known.of(job_name, case), known.base_branch),
+        **known_test(known.of(row.name, case), known.base_branch),
     }
+    if attachment := case.get("attachment"):
+        found["attachment_url"] = project_url + attachment_path(row.job_id, attachment)
+    return found
+
+
+def attachment_path(job_id: int, name: str, view: str = "file") -> str:
+    """Where the file that a test case names is shown, behind the address of its project; `raw` has its bytes."""
+    return f"/-/jobs/{job_id}/artifacts/{view}/{quote(name)}"
 
 
 def known_test(found: KnownTest | None, base_branch: str) -> KnownTestResponse:

@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 
+from domain.errors import NotFound
 from git.reading.archives import ArchiveRequest, stream_archive
 from git.reading.blame import blame
 from git.reading.blobs import blob_size, stream_blob
 from git.reading.diffs import DiffLimits, changed_files, with_patches
 from git.reading.history import HistoryQuery, changed_lines, commits, contributors, count_commits
-from git.reading.ref_listing import list_refs, merged_branches, refs_with
+from git.reading.ref_listing import list_refs, merged_branches, refs_with, refs_within
 from git.reading.revision import commit_named
 from git.reading.tree_listing import entry_at, list_tree
 from git.reading.tree_reading import merge_base
 from git.repository import Repository
+from git.transport.copying import all_refs
+from git.transport.snapshot import refs_of
 from git.writing.object_writing import EMPTY_TREE
 from tests.git.serving import git, new_commit, new_work_tree
 
@@ -204,3 +207,19 @@ async def test_an_empty_repository_has_nothing(repository: Repository) -> None:
     assert await commits(repository, HistoryQuery([])) == []
     assert await list_refs(repository, "refs/heads") == []
     assert await commit_named(repository, "HEAD") is None
+
+
+async def test_names_with_every_kind_of_line_end_are_whole(repository: Repository, tree: Path) -> None:
+    names = {f"refs/heads/a{sign}b" for sign in ("\x85", "\u2028", "\u2029")}
+    sha = await git("rev-parse", "HEAD", cwd=tree)
+    for name in names:
+        await git("update-ref", name, sha, cwd=tree)
+    await git("commit", "-q", "--allow-empty", "-m", "x", "--author", "A\u2028B <b@example.com>", cwd=tree)
+    head = await pushed(tree, repository)
+    assert names < {ref.name for ref in await repository.refs()}
+    assert names < set(await all_refs(repository))
+    assert names < set(await refs_of(repository, {}))
+    assert names < set(await refs_within(repository, head, "refs/heads"))
+    with pytest.raises(NotFound, match="has no refs/heads/none"):
+        await repository.object_ids([*names, "refs/heads/none\u2028"])
+    assert len(await contributors(repository, head)) == 2

@@ -99,3 +99,69 @@ def test_hostile_and_broken_reports_are_refused(data: bytes, message: str, hones
 def test_limits(data: bytes, message: str) -> None:
     with pytest.raises(TooLarge, match=message):
         parse_junit(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("windows-1252", "é€"),
+        ("koi8-r", "тест"),
+        ("gbk", "测试€"),
+        ("GB2312", "测试"),
+        ("gb18030", "测试𠀀"),
+        ("shift_jis", "テスト①表"),
+        ("Windows-31J", "テスト①表"),
+        ("big5", "測試"),
+        ("euc-kr", "시험"),
+        ("euc-jp", "テスト"),
+        ("utf-16", "测试"),
+    ],
+)
+def test_encodings_of_the_world(name: str, text: str) -> None:
+    codec = {"shift_jis": "cp932", "windows-31j": "cp932", "gbk": "gb18030"}.get(name.lower(), name)
+    document = f"<?xml version='1.0' encoding='{name}'?>\n<testsuite name='s'><testcase name='{text}'/></testsuite>"
+    (case,) = parse_junit(document.encode(codec)).cases
+    assert case.name == text
+
+
+@pytest.mark.parametrize("name", ["gbk", "shift_jis", "big5", "euc-kr", "gb18030"])
+def test_other_encodings_hide_nothing(name: str) -> None:
+    declared = f"<?xml version='1.0' encoding='{name}'?>".encode()
+    for data, message in (
+        (LAUGHS, "document type or entities"),
+        (FILE, "document type or entities"),
+        (b"<a>", "broken"),
+    ):
+        with pytest.raises(Invalid, match=message):
+            parse_junit(declared + data.partition(b"?>")[2] if data.startswith(b"<?xml") else declared + data)
+    with pytest.raises(Invalid, match="encoding that cannot be read"):
+        parse_junit(declared + b"<testsuite name='\x81 '/>")
+
+
+@pytest.mark.parametrize("name", ["punycode", "rot13", "zip", "idna", "hex", "utf-7", "no-such"])
+def test_what_is_no_encoding_of_reports(name: str) -> None:
+    with pytest.raises(Invalid):
+        parse_junit(f"<?xml version='1.0' encoding='{name}'?><testsuite/>".encode())
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        ("[[ATTACHMENT|shots/a.png]]", "shots/a.png"),
+        ("noise\n[[ATTACHMENT|./shots/a b.png]] and [[ATTACHMENT|b.png]]", "shots/a b.png"),
+        ("[[ATTACHMENT|/shots/a.png]]", "shots/a.png"),
+        ("[[ATTACHMENT|../../etc/passwd]]", ""),
+        ("[[ATTACHMENT|a\nb]]", ""),
+        ("[[ATTACHMENT|]]", ""),
+        ("[[ATTACHMENT|a", ""),
+        ("[[ATTACHMENT|" + "a" * 1025 + "]]", ""),
+        ("nothing", ""),
+    ],
+)
+def test_a_case_that_fails_names_a_file(printed: str, name: str) -> None:
+    cases = "".join(
+        f"<testcase name='{kind}'><{kind}/><system-out>{printed}</system-out></testcase>"
+        for kind in ("failure", "error", "skipped")
+    )
+    found = {case.name: case.attachment for case in parse_junit(f"<testsuite>{cases}</testsuite>".encode()).cases}
+    assert found == {"failure": name, "error": name, "skipped": ""}

@@ -180,6 +180,23 @@ def test_dotenv_of_windows(encoding: str) -> None:
     ]
 
 
+INSIDE = ["\r", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("sign", INSIDE, ids=ascii)
+def test_lines_of_dotenv_and_metrics_end_at_newlines_alone(sign: str) -> None:
+    text = f"A=50%{sign}100%\nB=x{sign}X=1\r\n"
+    assert parsed("dotenv", text.encode()).entries == [
+        {"key": "A", "value": f"50%{sign}100%"},
+        {"key": "B", "value": f"x{sign}X=1"},
+    ]
+    metrics = f'size{{of="a{sign}b"}} 1\r\nnext 2\n'
+    assert [entry["name"] for entry in parsed("metrics", metrics.encode()).entries] == [
+        f'size{{of="a{sign}b"}}',
+        "next",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

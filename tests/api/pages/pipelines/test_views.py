@@ -197,6 +197,7 @@ async def test_tests_are_paged_the_failing_ones_first(site: Site) -> None:
             "classname": "c",
             "status": "failed" if number % 50 == 0 else "success",
             "seconds": number / 10,
+            "attachment": {100: "shots/<a>.png", 50: "shots/a.log"}.get(number, ""),
         }
         for number in range(150)
     ]
@@ -214,6 +215,10 @@ async def test_tests_are_paged_the_failing_ones_first(site: Site) -> None:
     assert len(re.findall(r'<bdi class="title">(case-\d+)</bdi>', last)) == 100
     assert "tests fail</h2>" not in last
     only = await text_of(site, f"/{pipeline}/test_report?job={ids[0].id}")
+    files = f"/{await site.path()}/-/jobs/{ids[0].id}/artifacts"
+    assert f'<img class="picture" loading="lazy" src="{files}/raw/shots/%3Ca%3E.png" alt="shots/&lt;a&gt;.png">' in only
+    assert re.search(f'href="{files}/file/shots/a.log"><bdi[^>]*>shots/a.log', only)
+    assert only.count("/artifacts/file/") == 2
     assert "3 tests fail" in only
     assert "Only the tests of" in only
     assert len(re.findall(r'<bdi class="title">(case-\d+)</bdi>', only)) == 100

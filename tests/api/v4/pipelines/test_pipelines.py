@@ -138,6 +138,7 @@ async def test_a_test_report_has_one_suite_for_each_job(site: Site) -> None:
     pipeline = await site.world.pipeline()
     job = await site.world.job()
     case = {"name": "adds", "classname": "Calc", "file": "", "seconds": 0.5, "status": "failed", "message": "1 != 2"}
+    seen = {**case, "attachment": "shots/a b?.png"}
     from models.repositories.artifacts import reports
 
     async with site.services.database.write() as connection:
@@ -150,7 +151,7 @@ async def test_a_test_report_has_one_suite_for_each_job(site: Site) -> None:
             errored=0,
             skipped=1,
             seconds=0.75,
-            cases=[case],
+            cases=[case, seen],
             error="",
         )
     async with site.client(site.root) as client:
@@ -161,6 +162,9 @@ async def test_a_test_report_has_one_suite_for_each_job(site: Site) -> None:
     assert (suite["name"], suite["skipped_count"], suite["suite_error"]) == ("build", 1, None)
     assert suite["test_cases"][0]["system_output"] == "1 != 2"
     assert suite["test_cases"][0]["execution_time"] == 0.5
+    assert "attachment_url" not in suite["test_cases"][0]
+    place = f"{site.services.settings.url}/{await site.path()}/-/jobs/{job['id']}/artifacts/file/shots/a%20b%3F.png"
+    assert suite["test_cases"][1]["attachment_url"] == place
     total = {"time": 0.75, "count": 3, "success": 1, "failed": 1, "skipped": 1, "error": 0, "suite_error": None}
     assert summary["total"] == total
     (suite,) = summary["test_suites"]
