@@ -39,7 +39,7 @@ def pack(form: str, root: Path, names: Sequence[str], target: Path) -> int:
 
 
 def pack_zip(root: Path, names: Sequence[str], target: Path) -> None:
-    """A zip with modes, times and symbolic links kept; `names` are relative to `root`."""
+    """A zip with modes, times and symbolic links kept; `names` are relative to `root`, folders end with a slash."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
         for name in names:
             path = root / name
@@ -49,7 +49,7 @@ def pack_zip(root: Path, names: Sequence[str], target: Path) -> None:
                 entry.create_system = 3
                 entry.external_attr = info.st_mode << 16
                 archive.writestr(entry, os.fsencode(path.readlink()))
-            elif stat.S_ISREG(info.st_mode):
+            elif stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode):
                 archive.write(path, name)
 
 

@@ -80,6 +80,8 @@ class Artifacts:
             raise Invalid(f"format {request.artifact_format!r} is not supported; use one of {', '.join(SUFFIXES)}")
         self._trace.write_line("Uploading artifacts...")
         names = await self._collect(request)
+        if request.artifact_format != "zip":
+            names = [name for name in names if not name.endswith("/")]
         if not names:
             self._trace.warning("no files to upload")
             return True
@@ -99,9 +101,13 @@ class Artifacts:
         names: dict[str, None] = {}
         for given in request.paths:
             pattern = expand(given, self._variables)
-            found = await self._hands.do(find_files, self._root, pattern)
+            try:
+                found = await self._hands.do(find_files, self._root, pattern)
+            except Invalid as error:
+                self._trace.warning(f"{pattern} is left out: {error}")
+                continue
             if found:
-                self._trace.write_line(f"{pattern}: found {len(found)} matching files")
+                self._trace.write_line(f"{pattern}: found {len(found)} matching files and folders")
             else:
                 self._trace.warning(f"{pattern}: no matching files; paths are relative to {self._root}")
             names.update(dict.fromkeys(found))

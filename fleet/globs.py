@@ -1,45 +1,56 @@
 """Finds files by the patterns of `artifacts:paths` and `artifacts:exclude`, never outside the project's folder."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from domain.config.rules.patterns import encoded, pattern_of
 from domain.errors import Invalid
+from fleet.glob_patterns import alternatives, below, exactly, fixed_folders
 
-MAGIC: Final = re.compile(r"[*?\[{]")
 GIT: Final = ".git"
 
 
 def find_files(root: Path, pattern: str) -> list[str]:
-    """Files and symbolic links matching `pattern`, relative to `root`, in order; a matching folder means all below.
+    """Files, symbolic links and folders that match, relative to `root`, in order; a matching folder means all below.
 
-    `*` and `?` stay inside one name, `**` crosses folders, `{a,b}` and `[a-z]` work as usual. Folders are never
-    entered through a symbolic link. The repository's own `.git` is left out unless the pattern names it.
+    Names of folders end with a slash. Folders are never entered through a symbolic link. The repository's own `.git` is
+    left out unless the pattern names it. Raises `Invalid` for what is no pattern, in words that go behind it.
     """
     relative = _relative(root, pattern)
     if relative is None:
         return []
-    parts = PurePosixPath(relative).parts
-    fixed = next((i for i, part in enumerate(parts) if MAGIC.search(part)), len(parts))
-    base = "/".join(parts[:fixed])
-    if not _inside(root, base):
-        return []
-    with_git = bool(parts) and parts[0] == GIT
-    found = sorted(_walk(root, base, with_git))
-    if fixed == len(parts):
-        return found
-    # The path itself and everything below it.
-    return list(_matching(found, _translated(relative) + r"(?s:/.*)?"))
+    if not relative:
+        return sorted(_walk(root, "", with_git=False))
+    found: set[str] = set()
+    walked: dict[str, list[str]] = {}
+    for parts in alternatives(relative):
+        try:
+            expression = below(parts)
+        except Invalid:
+            continue
+        fixed = fixed_folders(parts)
+        base = "/".join(fixed).removesuffix("/")
+        if base not in walked:
+            walked[base] = list(_walk(root, base, with_git=fixed[:1] == (GIT,))) if _inside(root, base) else []
+        found.update(_matching(walked[base], expression))
+    return sorted(found)
 
 
 def excluded(names: Iterable[str], root: Path, patterns: Iterable[str]) -> set[str]:
     """Those of `names` that one of the exclude patterns matches; here a folder's name means the folder itself only."""
-    relative = [pattern for pattern in (_relative(root, given) for given in patterns) if pattern is not None]
-    kept = list(names)
-    return {name for pattern in relative for name in _matching(kept, _translated(pattern))}
+    kept = {name.removesuffix("/"): name for name in names}
+    relative = [pattern for pattern in (_relative(root, given) for given in patterns) if pattern]
+    found: set[str] = set()
+    for pattern in relative:
+        try:
+            expressions = [exactly(parts) for parts in alternatives(pattern, last_empty=True)]
+        except Invalid:
+            continue
+        for expression in expressions:
+            found.update(kept[name] for name in _matching(kept, expression))
+    return found
 
 
 def _matching(names: Iterable[str], expression: str) -> Iterator[str]:
@@ -52,7 +63,7 @@ def _matching(names: Iterable[str], expression: str) -> Iterator[str]:
 
 
 def _relative(root: Path, pattern: str) -> str | None:
-    """The pattern relative to `root` without `.` parts; None when it leads out of it."""
+    """The pattern relative to `root` without `.` parts and a slash at its end; None when it leads out of it."""
     if pattern.startswith("/"):
         prefix = f"{root}/"
         if not f"{pattern}/".startswith(prefix):
@@ -69,54 +80,17 @@ def _inside(root: Path, base: str) -> bool:
     return real == real_root or real.startswith(real_root + "/")
 
 
-def _walk(root: Path, base: str, with_git: bool) -> Iterator[str]:
+def _walk(root: Path, base: str, *, with_git: bool) -> Iterator[str]:
     start = root / base
     if start.is_symlink() or start.is_file():
         yield base
         return
+    if base and start.is_dir():
+        yield f"{base}/"
     for folder, folders, files in os.walk(start):
         relative = os.path.relpath(folder, root)
         prefix = "" if relative == "." else relative + "/"
         if not prefix and not with_git:
             folders[:] = [name for name in folders if name != GIT]
         yield from (prefix + name for name in files)
-        yield from (prefix + name for name in folders if (Path(folder) / name).is_symlink())
-
-
-def _translated(pattern: str) -> str:
-    """The pattern as a regular expression."""
-    parts = PurePosixPath(pattern).parts
-    out = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if part == "**":
-            out += ".*" if last else "(?:[^/]+/)*"
-        else:
-            out += _name(part) + ("" if last else "/")
-    return f"(?s:{out})"
-
-
-def _name(part: str) -> str:
-    """One name of a pattern; braces are alternatives, an unclosed bracket or brace stands for itself."""
-    out: list[str] = []
-    position, depth = 0, 0
-    last_brace, last_bracket = part.rfind("}"), part.rfind("]")
-    while position < len(part):
-        char = part[position]
-        position += 1
-        if char == "[" and position < last_bracket:
-            end = part.find("]", position + 1)
-            inside = part[position:end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
-            position = end + 1
-        elif char == "{" and position <= last_brace:
-            out.append("(?:")
-            depth += 1
-        elif char == "}" and depth:
-            out.append(")")
-            depth -= 1
-        elif char == "," and depth:
-            out.append("|")
-        else:
-            out.append({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char))
-    return "".join(out) + ")" * depth
+        yield from (prefix + name + ("" if (Path(folder) / name).is_symlink() else "/") for name in folders)

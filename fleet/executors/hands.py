@@ -28,7 +28,13 @@ from fleet.executors.survivors import end_survivors
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LOADED: Final = ("fleet.archives", "fleet.globs", "fleet.executors.files", "fleet.executors.survivors")
+_LOADED: Final = (
+    "fleet.archives",
+    "fleet.glob_patterns",
+    "fleet.globs",
+    "fleet.executors.files",
+    "fleet.executors.survivors",
+)
 """Imported before the rights are given up: the job's user may not be able to read our modules."""
 _ENCODINGS: Final = ("cp437",)
 """Loaded before, too: that of names in archives."""

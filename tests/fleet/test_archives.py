@@ -33,7 +33,8 @@ def test_round_trip(tmp_path: Path, root: Path) -> None:
     (root / "bin/tool").chmod(0o755)
     (root / "link").symlink_to("bin/tool")
     (root / "empty").touch()
-    pack_zip(root, ["bin/tool", "link", "empty"], tmp_path / "a.zip")
+    (root / "none").mkdir(0o700)
+    pack_zip(root, ["bin/tool", "link", "empty", "none/"], tmp_path / "a.zip")
     other = tmp_path / "other"
     other.mkdir()
     (other / "empty").write_text("is replaced")
@@ -41,6 +42,7 @@ def test_round_trip(tmp_path: Path, root: Path) -> None:
     assert (other / "bin/tool").stat().st_mode & 0o777 == 0o755
     assert (other / "link").readlink() == Path("bin/tool")
     assert (other / "empty").read_text() == ""
+    assert list((other / "none").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil", "..\\evil", "C:evil"])

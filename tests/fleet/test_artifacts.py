@@ -41,7 +41,7 @@ async def test_artifacts(server: ProtocolServer, make_run: MakeRun) -> None:
     assert server.finals[1]["state"] == "success"
     zipped, report, raw = server.uploads[1]
     assert zipped.filename == "my-out.zip"
-    assert members(zipped.content) == {"out/a.txt": b"a\n"}
+    assert members(zipped.content) == {"out/": b"", "out/a.txt": b"a\n", "out/sub/": b""}
     assert zipped.query == {"artifact_type": "archive", "artifact_format": "zip", "expire_in": "1 day"}
     assert (report.filename, gzip.decompress(report.content)) == ("junit.xml.gz", b"<x/>\n")
     assert (raw.filename, raw.content) == ("raw", b"r\n")
