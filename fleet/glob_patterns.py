@@ -66,7 +66,7 @@ def below(parts: Sequence[Part]) -> str:
     if not parts or _leads_elsewhere(parts):
         raise Invalid("it names no path inside the project's folder")
     if last == ("*", "*"):
-        return f"(?s:{begin}.*{'/.*' if is_folder else ''})"
+        return f"(?s:{begin}.*{'' if begin or not is_folder else '/.*'})"
     return f"(?s:{begin}{_name(last)}{'/.*' if is_folder else '(?:/.*)?'})"
 
 

@@ -11,7 +11,7 @@ from domain.errors import Invalid
 from fleet.globs import excluded, find_files
 from tests.fleet.doublestar.library import TABLE, TREE, Answer, ask, make_tree, random_pattern, random_tree
 
-_ODD_EXCLUDE = re.compile(r"\*\*.*\{|\{.*\*\*|\*\{|\}\*|\*/\*\*$|\[[!^]")
+_ODD_EXCLUDE = re.compile(r"\*\*.*\{|\{.*\*\*|\*\{|\}\*|\*/\*\*/*$|\[[!^]")
 """Where the library does not do what it says when a name is compared: `**` beside braces or behind a star, and a class
 of what is not in it, which takes slashes."""
 
