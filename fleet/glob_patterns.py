@@ -7,12 +7,15 @@ alternatives, also across slashes and inside each other, and a backslash takes f
 
 import re
 from collections.abc import Sequence
+from itertools import islice, product
 from typing import Final, TypeAlias
 
 from domain.errors import Invalid
 
 ALTERNATIVES_LIMIT: Final = 1_000
 """Patterns that one with braces may stand for."""
+DEPTH_LIMIT: Final = 100
+"""Braces in each other."""
 Part: TypeAlias = tuple[str, ...]
 """One name of a pattern as signs: a letter, an escaped one with its backslash, or a whole class."""
 _SIGN: Final = re.compile(r"\\.|\[[!^]?(?:\\.|[^\]\\])+\]|[^\\\[]", re.DOTALL)
@@ -25,22 +28,36 @@ def alternatives(pattern: str, *, last_empty: bool = False) -> list[Sequence[Par
     Only with `last_empty`, as where names are compared and no files looked for, `{a,}` is `a` or nothing; else it is
     `a`, as in the library. Raises `Invalid` for what is no pattern, or stands for too many.
     """
-    found: list[tuple[str, ...]] = []
-    waiting = [_signs(pattern)]
-    while waiting:
-        signs = waiting.pop()
-        if "{" not in signs:
-            found.append(signs)
-            continue
-        begin = signs.index("{")
-        end = _closing(signs, begin)
-        ways = _ways(signs[begin + 1 : end])
-        if not last_empty and not ways[-1]:
-            ways.pop()
-        waiting += [signs[:begin] + way + signs[end + 1 :] for way in reversed(ways)]
-        if len(found) + len(waiting) > ALTERNATIVES_LIMIT:
+    # What stands before each open brace, and its ways so far.
+    around: list[tuple[list[list[str]], list[list[str]]]] = []
+    current: list[list[str]] = [[]]
+    for sign in _signs(pattern):
+        if sign == "{":
+            around.append((current, []))
+            current = [[]]
+        elif sign == "," and around:
+            around[-1][1].extend(current)
+            current = [[]]
+        elif sign == "}":
+            before, ways = around.pop()
+            if last_empty or current != [[]]:
+                ways.extend(current)
+            current = _behind(before, ways)
+        else:
+            for one in current:
+                one.append(sign)
+        if len(around) > DEPTH_LIMIT or max(len(current), len(around[-1][1]) if around else 0) > ALTERNATIVES_LIMIT:
             raise Invalid(f"it stands for more than {ALTERNATIVES_LIMIT} patterns; write fewer braces")
-    return [_parts(signs) for signs in dict.fromkeys(found)]
+    return [_parts(signs) for signs in dict.fromkeys(map(tuple, current))]
+
+
+def _behind(before: list[list[str]], ways: list[list[str]]) -> list[list[str]]:
+    """Each way behind each beginning; many are only as many as are too many."""
+    if len(ways) != 1:
+        return [one + way for one, way in islice(product(before, ways), ALTERNATIVES_LIMIT + 1)]
+    for one in before:
+        one.extend(ways[0])
+    return before
 
 
 def fixed_folders(parts: Sequence[Part]) -> tuple[str, ...]:
@@ -88,26 +105,6 @@ def _signs(pattern: str) -> tuple[str, ...]:
     if depth or sum(map(len, signs)) != len(pattern):
         raise Invalid("a brace, a bracket or a backslash of it stands alone")
     return signs
-
-
-def _closing(signs: Sequence[str], begin: int) -> int:
-    depth = 0
-    for place in range(begin, len(signs)):
-        depth += {"{": 1, "}": -1}.get(signs[place], 0)
-        if not depth:
-            return place
-    raise AssertionError(signs)  # `_signs` has counted them
-
-
-def _ways(signs: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """What stands between the commas of a pair of braces."""
-    ways, depth, start = [], 0, 0
-    for place, sign in enumerate(signs):
-        depth += {"{": 1, "}": -1}.get(sign, 0)
-        if sign == "," and not depth:
-            ways.append(signs[start:place])
-            start = place + 1
-    return [*ways, signs[start:]]
 
 
 def _parts(signs: tuple[str, ...]) -> list[Part]:

@@ -5,6 +5,7 @@ line that does not end becomes too long; the next piece of that stream is marked
 write meanwhile comes in between. Source: docs/reference/runner-protocol.md, "Log text".
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -34,6 +35,14 @@ class Stamper:
             self._held = self._held + rest if self._held else self._stamp() + rest
         return b"".join(sent)
 
+    def cut(self) -> bytes:
+        """What is left of a line that goes on: it was too long to keep."""
+        if not self._held:
+            return b""
+        sent = self._piece(b"")
+        self._goes_on = True
+        return sent
+
     def close(self) -> bytes:
         """What is left of a last line without an end."""
         return self._piece(b"") if self._held else b""
@@ -46,6 +55,12 @@ class Stamper:
         self._now += timedelta(microseconds=1)
         goes_on, self._goes_on = self._goes_on, False
         return f"{self._now:%Y-%m-%dT%H:%M:%S.%fZ} {self._stream}{'+' if goes_on else ' '}".encode()
+
+
+def without_stamps(log: str) -> str:
+    """What was printed, as people read it."""
+    stamp = r"\d{4}-\d\d-\d\dT[0-9:.]{15}Z [0-9a-f]{2}[OE]"
+    return re.sub(rf"\n{stamp}\+|^{stamp} ", "", log, flags=re.MULTILINE)
 
 
 def stamped(*writes: bytes, longest: int = BUFFER) -> bytes:

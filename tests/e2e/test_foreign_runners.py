@@ -28,6 +28,7 @@ from tests.foreign.rust_runner import RustRunner
 from tests.project import Document, Project
 from tests.routed import server_behind_router
 from tests.server import SHORT_TIMES, Server
+from tests.stamping import without_stamps
 from tests.temporal import temporal_server
 from tests.waiting import eventually
 
@@ -80,8 +81,8 @@ class Stand:
 
 
 @asynccontextmanager
-async def stand(folder: Path, extra: str) -> AsyncIterator[Stand]:
-    """One of two pods behind a router and a recording proxy, and the project on it."""
+async def stand(folder: Path, extra: str, *, stamps: bool = True) -> AsyncIterator[Stand]:
+    """One of two pods behind a router and a recording proxy, which stamps lines, and the project on it."""
     port = free_port()
     marks = folder / "marks"
     marks.mkdir()
@@ -90,7 +91,7 @@ async def stand(folder: Path, extra: str) -> AsyncIterator[Stand]:
         server_behind_router(
             folder / "server", temporal, **SHORT_TIMES, external_url=f"http://{LOCAL}:{port}"
         ) as server,
-        recorded(server.url, port) as recording,
+        recorded(server.url, port, stamps=stamps) as recording,
         server.client() as client,
     ):
         files = {".gitlab-ci.yml": TEXT.replace("{extra}", extra), "source.txt": "the source\n"}
@@ -100,13 +101,19 @@ async def stand(folder: Path, extra: str) -> AsyncIterator[Stand]:
 
 
 @pytest.mark.parametrize(
-    "runner",
-    [PythonRunner(), OwnRunner(), pytest.param(RustRunner(), marks=pytest.mark.nightly)],  # it takes minutes to compile
-    ids=lambda runner: runner.name,
+    ("runner", "stamps"),
+    [
+        (PythonRunner(), True),
+        (OwnRunner(), True),
+        pytest.param(PythonRunner(), False, marks=pytest.mark.nightly),
+        pytest.param(OwnRunner(), False, marks=pytest.mark.nightly),
+        pytest.param(RustRunner(), True, marks=pytest.mark.nightly),  # it takes minutes to compile
+    ],
+    ids=lambda value: value.name if isinstance(value, ForeignRunner) else "stamped" if value else "plain",
 )
-async def test_a_runner_finishes_a_pipeline_of_twenty_jobs(runner: ForeignRunner, tmp_path: Path) -> None:
+async def test_a_runner_finishes_a_pipeline_of_twenty_jobs(runner: ForeignRunner, stamps: bool, tmp_path: Path) -> None:
     (tmp_path / "runner").mkdir()
-    async with stand(tmp_path, runner.extra) as place:
+    async with stand(tmp_path, runner.extra, stamps=stamps) as place:
         pipeline = await place.start()
         async with runner.serving(place.site(), tmp_path / "runner"):
             _, asked = await asyncio.gather(play(place, pipeline), cancel(place, pipeline))
@@ -140,7 +147,7 @@ async def cancel(place: Stand, pipeline: Document) -> float:
     job = await place.project.job_with(pipeline["id"], "slow", "running", within=PATIENCE)
 
     async def runs() -> bool:
-        return "second 2" in await place.project.log(job["id"])
+        return "second 2" in without_stamps(await place.project.log(job["id"]))
 
     await eventually(runs, "the slow job writes its log", PATIENCE)
     asked = time.time()
@@ -221,10 +228,10 @@ async def check_log(runner: ForeignRunner, place: Stand, job: Document) -> None:
 
 async def check_words(runner: ForeignRunner, place: Stand, jobs: dict[str, Document]) -> None:
     """What scripts printed is there, and nothing that must not be."""
-    long = await place.project.log(jobs["unit"]["id"])
+    long = without_stamps(await place.project.log(jobs["unit"]["id"]))
     assert [number for number in range(1, 3001) if f"line {number} of a log" not in long] == []
-    assert "about to fail" in await place.project.log(jobs["broken"]["id"])
-    secret = await place.project.log(jobs["secret"]["id"])
+    assert "about to fail" in without_stamps(await place.project.log(jobs["broken"]["id"]))
+    secret = without_stamps(await place.project.log(jobs["secret"]["id"]))
     assert "the token is" in secret
     if runner.abilities.masks:
         assert b"[MASKED]" in place.recording.logs[jobs["secret"]["id"]]

@@ -14,9 +14,11 @@ from typing import Any, Final
 import aiohttp
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 from rigs.ports import LOCAL
 from tests.foreign.payload_shape import faults, filled
+from tests.foreign.stamping_proxy import Stamping
 
 _HOP: Final = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding", "date", "server"})
 _REQUEST_HEADERS: Final = ("JOB-TOKEN", "RUNNER-TOKEN", "X-Request-Id", "Content-Range")
@@ -94,9 +96,10 @@ def _paths(document: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 
 @asynccontextmanager
-async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
-    """Listen on `port` for what is meant for the server at `target`, and write it down."""
+async def recorded(target: str, port: int, *, stamps: bool = False) -> AsyncIterator[Recording]:
+    """Listen on `port` for what is meant for the server at `target`, and write it down; `stamps` go before lines."""
     recording = Recording()
+    stamping = Stamping() if stamps else None
     timeout = aiohttp.ClientTimeout(total=120)
     # A kept connection that the server just closes would look like a fault of the server.
     connector = aiohttp.TCPConnector(force_close=True, limit=0)
@@ -104,9 +107,11 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
 
         async def forward(request: web.Request) -> web.Response:
             body = await request.read()
-            kept = {name: value for name, value in request.headers.items() if name.lower() not in _HOP}
+            kept = CIMultiDict((name, value) for name, value in request.headers.items() if name.lower() not in _HOP)
             url = target + request.path_qs
             recording.note_request(request, body)
+            if stamping is not None:
+                body = stamping.sent(request.method, request.path, kept, body)
             call = session.request(request.method, url, headers=kept, data=body, allow_redirects=False)
             try:
                 async with call as response:
@@ -115,6 +120,8 @@ async def recorded(target: str, port: int) -> AsyncIterator[Recording]:
                 return web.Response(status=502)
             recording.note_response(request, body, response.status, response.headers, content)
             passed = {name: value for name, value in response.headers.items() if name.lower() not in _HOP}
+            if stamping is not None:
+                passed = stamping.answered(request.path, passed)
             return web.Response(status=response.status, headers=passed, body=content)
 
         app = web.Application(client_max_size=_MAX_SIZE)

@@ -11,7 +11,8 @@ from pathlib import Path
 class Site:
     """A server for a runner: `url` is the address that it is to use, `direct` one where nobody writes down its calls.
 
-    `pending` returns as soon as a job waits for a runner. `tag` is that of the jobs that it is to take.
+    `pending` returns as soon as a job waits for a runner.
+    `tag` is that of the jobs that it is to take; those without tags if it is empty.
     """
 
     url: str

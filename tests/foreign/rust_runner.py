@@ -51,7 +51,12 @@ class RustRunner(ForeignRunner):
 
 async def register(site: Site, description: str) -> str:
     """Make a runner with the tag of the site, without the runner's help; its token."""
-    wish = {"token": site.registration_token, "description": description, "tag_list": site.tag, "run_untagged": False}
+    wish = {
+        "token": site.registration_token,
+        "description": description,
+        "tag_list": site.tag,
+        "run_untagged": not site.tag,
+    }
     async with httpx.AsyncClient(trust_env=False, timeout=HANGS) as client:
         response = await client.post(f"{site.direct}/api/v4/runners", json=wish)
     assert response.status_code == httpx.codes.CREATED, response.text

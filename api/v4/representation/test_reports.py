@@ -1,7 +1,7 @@
 """Test reports as GitLab's JSON: one suite a job."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from typing_extensions import TypedDict
@@ -39,7 +39,11 @@ class KnownTestResponse(TypedDict):
     flaky: str | None
 
 
-class TestCaseResponse(KnownTestResponse):
+class _Attachment(TypedDict, total=False):
+    attachment_url: str
+
+
+class TestCaseResponse(KnownTestResponse, _Attachment):
     """A test; `attachment_url` is that of the file in its job's artifacts which the report names, if any."""
 
     status: str | None
@@ -49,7 +53,6 @@ class TestCaseResponse(KnownTestResponse):
     execution_time: float
     system_output: str | None
     stack_trace: str | None
-    attachment_url: NotRequired[str]
 
 
 class TestSuiteResponse(_SuitePart):
@@ -197,7 +200,10 @@ def _suite(row: CountedTests) -> _SuitePart:
 
 
 def _case(row: JobReport, case: Mapping[str, Any], known: KnownFailures, project_url: str) -> TestCaseResponse:
-    found: TestCaseResponse = {
+    attachment = case.get("attachment")
+    place: _Attachment = {"attachment_url": project_url + attachment_path(row.job_id, attachment)} if attachment else {}
+    return {
+        **place,
         "status": case.get("status"),
         "name": case.get("name"),
         "classname": case.get("classname"),
@@ -207,9 +213,6 @@ def _case(row: JobReport, case: Mapping[str, Any], known: KnownFailures, project
         "stack_trace": None,
         **known_test(known.of(row.name, case), known.base_branch),
     }
-    if attachment := case.get("attachment"):
-        found["attachment_url"] = project_url + attachment_path(row.job_id, attachment)
-    return found
 
 
 def attachment_path(job_id: int, name: str, view: str = "file") -> str:
