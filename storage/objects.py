@@ -26,8 +26,16 @@ KEY_LIMIT: Final = 900
 """Characters of a key; S3 takes 1,024 bytes with its prefix."""
 CHUNK: Final = 256 * 1024
 """Bytes that are read, written and hashed at a time."""
-RETRIES: Final = {"max_retries": 4, "retry_timeout": timedelta(seconds=20)}
-"""How long a call to S3 is tried again before it is Unavailable; the callers have retries of their own."""
+RETRIES: Final = {
+    "backoff": {"init_backoff": timedelta(seconds=0.2), "max_backoff": timedelta(seconds=3), "base": 2},
+    "max_retries": 100,
+    "retry_timeout": timedelta(seconds=20),
+}
+"""How long a call to S3 is tried again before it is Unavailable; the callers have retries of their own.
+
+The time decides: no more tries than `max_retries` fit into it, since obstore does not heed `Retry-After`, and its
+pauses are random.
+"""
 ADDRESS_LIFE: Final = timedelta(minutes=10)
 """How long the address of an object is good; a download that has begun goes on."""
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=@-]{0,199}")

@@ -5,10 +5,13 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import boto3
 import httpx
@@ -332,6 +335,75 @@ async def test_failing_s3_is_named(
     await runner.cleanup()
     with pytest.raises(Unavailable):
         await store.size("a")
+
+
+BUSY: Final = 3.0
+"""Seconds in which a store refuses each kind of call."""
+
+
+@asynccontextmanager
+async def busy_server(behind: str) -> AsyncIterator[tuple[str, Counter[str]]]:
+    """A store that is too busy for each kind of call on each object for `BUSY` seconds, as S3 says it.
+
+    Its address, and how often each kind was refused.
+    """
+    since: dict[str, float] = {}
+    refused: Counter[str] = Counter()
+    # The signature is over the address that was asked.
+    own = {"transfer-encoding", "content-length", "content-encoding", "connection"}
+
+    async def answer(request: web.Request) -> web.Response:
+        kind = f"{request.method} {request.path} {sorted(set(request.query) - {'partNumber'})}"
+        body = await request.read()
+        if time.monotonic() - since.setdefault(kind, time.monotonic()) < BUSY:
+            refused[kind] += 1
+            text = "<Error><Code>SlowDown</Code></Error>"
+            return web.Response(status=503, text=text, headers={"Retry-After": "1"})
+        answered = await client.request(
+            request.method, f"{behind}{request.raw_path}", headers=request.headers, content=body
+        )
+        headers = {name: value for name, value in answered.headers.items() if name.lower() not in own}
+        if request.method == "HEAD":
+            headers["Content-Length"] = answered.headers.get("Content-Length", "0")
+        return web.Response(status=answered.status_code, body=answered.content, headers=headers)
+
+    application = web.Application(client_max_size=2**30)
+    application.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(application)
+    async with httpx.AsyncClient(timeout=HANGS) as client:
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}", refused
+        finally:
+            await runner.cleanup()
+
+
+@pytest.mark.slow  # an upload in parts is refused for three seconds three times over
+async def test_a_store_that_is_busy_for_seconds_fails_no_call(
+    bucket: Any, s3_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = f"s3://{BUCKET}/some/prefix"
+    ready = ObjectStore.open(prefix)
+    for key in ("read", "range", "sized", "deleted"):
+        await ready.put(key, b"0123456789")
+    await ObjectStore.open(f"s3://{BUCKET}/cleared").put("a", b"x")
+    async with busy_server(s3_address) as (address, refused):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        store = ObjectStore.open(prefix)
+        reads = asyncio.gather(content(store, "read"), content(store, "range", 2, 5))
+        puts = asyncio.gather(store.put("small", b"small"), store.put("parts", chunks(205)))
+        looks = asyncio.gather(store.size("sized"), ObjectStore.open(f"s3://{BUCKET}/empty").is_empty())
+        await asyncio.gather(store.delete("deleted"), ObjectStore.open(f"s3://{BUCKET}/cleared").clear())
+        assert [*await reads] == [b"0123456789", b"234"]
+        assert [*await looks] == [10, True]
+        assert [stored.size for stored in await puts] == [5, 20_500_000]
+    assert len(refused) == 9, refused  # four of the puts, two reads, a look at one, a list, a removal
+    assert {found.key: found.size for found in bucket.objects.all()} == {
+        "some/prefix/small": 5,
+        "some/prefix/parts": 20_500_000,
+        **{f"some/prefix/{key}": 10 for key in ("read", "range", "sized")},
+    }
 
 
 async def test_rotten_object_never_looks_whole(tmp_path: Path) -> None:
