@@ -7,6 +7,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
+from temporalio.client import AsyncActivityCancelledError
 from temporalio.service import RPCError
 
 from domain.errors import Unavailable
@@ -33,6 +34,7 @@ class Holders:
 
     @staticmethod
     async def _send(pipelines: Pipelines, pipeline_id: int, job_id: int, holder: str, hand_out: int, room: str) -> None:
-        with suppress(RPCError, Unavailable):
+        # Temporal takes the heartbeat of an activity that an operator has paused or reset, and answers with a cancel.
+        with suppress(RPCError, AsyncActivityCancelledError, Unavailable):
             await pipelines.show_holder(pipeline_id, job_id, holder, hand_out, room)
         await asyncio.sleep(1)  # at most one a second, also of those that Temporal refuses

@@ -24,7 +24,7 @@ _ANSWER = timedelta(seconds=2)
 class TemporalServer:
     """A server that can be killed and started again with what it had stored. `address` is `host:port`."""
 
-    def __init__(self, folder: Path, dynamic: Mapping[str, int] | None = None, *, pages: bool = False) -> None:
+    def __init__(self, folder: Path, dynamic: Mapping[str, int | str] | None = None, *, pages: bool = False) -> None:
         """`folder` takes its database and its log; `dynamic` are values of the server's dynamic configuration.
 
         With `pages` it serves its Web UI there.
@@ -96,7 +96,7 @@ async def _knows(client: Client, namespace: str) -> bool:
 
 
 @asynccontextmanager
-async def temporal_server(folder: Path, dynamic: Mapping[str, int] | None = None) -> AsyncIterator[str]:
+async def temporal_server(folder: Path, dynamic: Mapping[str, int | str] | None = None) -> AsyncIterator[str]:
     """Run one server; yields its address, `host:port`. One is enough for many tests: see `new_namespace`."""
     server = TemporalServer(folder, dynamic)
     try:

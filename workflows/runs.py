@@ -27,13 +27,15 @@ RPC: Final = timedelta(seconds=5)
 MOVED: Final = "Its organisation has moved to another pod."
 """Why workflows are ended that nobody ended by hand: should the organisation come back, they are begun anew."""
 
-_OPEN_PIPELINES: Final = 'WorkflowType = "Pipeline" AND ExecutionStatus = "Running"'
+_IS_OPEN: Final = "CloseTime IS NULL"
+"""Of a workflow that an operator has paused too: its `ExecutionStatus` is `Paused`, not `Running`."""
+_OPEN_PIPELINES: Final = f'WorkflowType = "Pipeline" AND {_IS_OPEN}'
 _ENDED: Final = ", ".join(f'"{status}"' for status in sorted(UNSUCCESSFUL))
 _AT_WORK: Final = f"{_OPEN_PIPELINES} AND ({STATUS.name} IS NULL OR {STATUS.name} NOT IN ({_ENDED}))"
 _IN_WINDOW: Final = f"{_OPEN_PIPELINES} AND {STATUS.name} IN ({_ENDED})"
 _OURS: Final = (
-    'WorkflowType IN ("Pipeline", "WaitingRoom", "ResourceGroup", "ScheduledPipeline", "HookDelivery", "StatusReport") '
-    'AND ExecutionStatus = "Running"'
+    'WorkflowType IN ("Pipeline", "WaitingRoom", "ResourceGroup", "ScheduledPipeline", "HookDelivery", '
+    f'"MessageDelivery", "StatusReport") AND {_IS_OPEN}'
 )
 _PREFIX: Final = "pipeline-"
 _OPEN: Final = frozenset(
@@ -76,7 +78,7 @@ class Runs:
         return await self._listed(_OPEN_PIPELINES)
 
     async def at_work(self) -> set[int]:
-        """The pipelines whose workflow runs and does not only wait for a retry.
+        """The pipelines whose workflow is open, maybe paused, and does not only wait for a retry.
 
         As visibility has it: a hint that may be some seconds old.
         """
@@ -104,7 +106,7 @@ class Runs:
                 return found
 
     async def end_all(self, reason: str) -> int:
-        """Terminate every workflow of ours that runs, as visibility has it; how many."""
+        """Terminate every workflow of ours that is open, as visibility has it; how many."""
         ended, token = 0, b""
         while True:
             request = ListWorkflowExecutionsRequest(

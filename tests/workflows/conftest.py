@@ -12,7 +12,9 @@ from tests.workflows.pod import Pod, running_pod
 @pytest.fixture(scope="session")
 async def temporal(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Address of the server."""
-    async with temporal_server(tmp_path_factory.mktemp("temporal")) as address:
+    async with temporal_server(
+        tmp_path_factory.mktemp("temporal"), {"frontend.WorkflowPauseEnabled": "true"}
+    ) as address:
         yield address
 
 
