@@ -20,6 +20,8 @@ class ExitCode(IntEnum):
     """No token, a wrong one, or one that may not do this."""
     UNREACHABLE = 5
     """The server cannot be reached."""
+    WAITS = 6
+    """The pipeline or the job waits for a person, who has to start a manual job."""
     TIMED_OUT = 124
     """It was not done in time."""
 

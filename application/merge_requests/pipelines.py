@@ -24,7 +24,7 @@ from domain.merge_requests.merge_request import (
     may_use_secrets,
     merged_result_message,
 )
-from domain.pipelines.skipping import is_skipped
+from domain.pipelines.skipping import BY_MESSAGE, BY_OPTION, is_skipped
 from domain.projects.protection import Protection
 from domain.variables.predefined import MAX_DESCRIPTION, MERGE_REQUEST_SOURCE, MergeRequestFacts
 from git.reading.signature import Signature
@@ -106,7 +106,7 @@ async def prepared(
     # A train goes on whatever the commits say: what is merged has to be tested.
     skips = trial.event_type is not EventType.TRAIN
     message = (await here.repository.commit(here.row.head_sha)).message
-    skip = skips and is_skipped(MERGE_REQUEST_SOURCE, message)
+    skip = BY_MESSAGE if skips and is_skipped(MERGE_REQUEST_SOURCE, message) else ""
     made = await compiled(services, request, repository, skip=skip)
     if isinstance(made.error, ConfigMissing):
         return None
@@ -209,7 +209,7 @@ async def carry_out(services: Services, event: MergeRequestEventRow) -> list[str
         await _drop(services, event)
         return []
     if event.skip:
-        ready = replace(ready, made=replace(ready.made, skip=True))
+        ready = replace(ready, made=replace(ready.made, skip=BY_OPTION))
     saved = await save(services, here, ready, event_id=event.id)
     return [] if saved is None else saved.lines
 

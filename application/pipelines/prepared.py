@@ -19,7 +19,7 @@ from domain.errors import (
     StorageFull,
     Unavailable,
 )
-from domain.pipelines.skipping import is_skipped
+from domain.pipelines.skipping import BY_MESSAGE, is_skipped
 from domain.pipelines.status import Status
 from git.repository import Repository
 from models.repositories.pipelines import pipelines
@@ -29,7 +29,7 @@ from models.rows.projects import ProjectRow
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Has a `plan`, with the `places` of its jobs, or an `error`; with `skip` it only shows that nothing was wanted.
+    """Has a `plan`, with the `places` of its jobs, or an `error`; with `skip` it only says why nothing was wanted.
 
     `repository` is the one that it runs on.
     """
@@ -38,7 +38,7 @@ class Prepared:
     repository: Repository
     plan: Plan | None = None
     error: PerdureError | None = None
-    skip: bool = False
+    skip: str = ""
     places: Sequence[Place] = ()
 
     @property
@@ -65,7 +65,7 @@ class Prepared:
             return None
         services.metrics.created(self.request.source, 0 if self.skip or self.plan is None else len(self.plan.jobs))
         if self.skip:
-            return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now)
+            return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now, why=self.skip)
         if self.plan is not None:
             return await pipelines.create(connection, self.request, self.plan, now, self.places)
         failed = {"reason": "config_error", "errors": self.fault}
@@ -80,7 +80,7 @@ class Prepared:
             return ["", f"No pipeline for {name}:", f"  {self.fault}", ""]
         address = f"{services.settings.url}/{project.full_path}/-/pipelines/{pipeline_id}"
         if self.skip:
-            return ["", f"Pipeline {pipeline_id} for {name} is skipped, as its commit asks.", ""]
+            return ["", f"Pipeline {pipeline_id} for {name}: {self.skip}", f"  {address}", ""]
         if self.plan is not None:
             return ["", f"Pipeline {pipeline_id} for {name}:", f"  {address}", ""]
         return ["", f"Pipeline {pipeline_id} could not be made:", *(f"  {x}" for x in self.fault.split("\n")), ""]
@@ -91,7 +91,7 @@ async def prepared(
     request: PipelineRequest,
     repository: Repository,
     *,
-    skip: bool | None = None,
+    skip: str | None = None,
     child_config: str = "",
 ) -> Prepared:
     """Compile what a request asks for; faults of the configuration are part of the result. Raises `Unavailable`.
@@ -112,7 +112,7 @@ async def prepared(
     else:
         request, plan = await with_commit(request, repository), None
     if skip is None:
-        skip = is_skipped(request.source, request.commit.get("message", ""))
+        skip = BY_MESSAGE if is_skipped(request.source, request.commit.get("message", "")) else ""
     return Prepared(request, repository, plan, error, skip, places)
 
 
@@ -124,7 +124,7 @@ async def prepared_by_itself(
     Raises `Unavailable` and `StorageFull`: try again later.
     """
     try:
-        return await prepared(services, request, repository, skip=False, child_config=child_config)
+        return await prepared(services, request, repository, skip="", child_config=child_config)
     except (Unavailable, StorageFull):
         raise
     except PerdureError as error:

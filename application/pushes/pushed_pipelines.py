@@ -11,6 +11,7 @@ from application.pipelines.prepared import Prepared, prepared
 from application.pushes.push_contributions import pushed
 from application.pushes.push_events import push_events
 from application.services import Services
+from domain.pipelines.skipping import BY_OPTION
 from git.reading.languages import languages_of
 from git.repository import Repository
 from git.transport.push import RefUpdate
@@ -105,7 +106,7 @@ async def _prepared(
         variables=tuple({"key": key, "value": value} for key, value in _given("ci.variable=", push.options)),
         inputs=dict(_given("ci.input=", push.options)),
     )
-    return await prepared(services, request, repository, skip=True if "ci.skip" in push.options else None)
+    return await prepared(services, request, repository, skip=BY_OPTION if "ci.skip" in push.options else None)
 
 
 def _given(option: str, options: Sequence[str]) -> Iterator[tuple[str, str]]:

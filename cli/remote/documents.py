@@ -237,6 +237,7 @@ NEW_RUNNER: Final[Kind] = (
     Field("token", "string", "shown only now"),
     Field("command", "string", "what registers it on its machine"),
     Field("gitlab_runner_command", "string", "the same with GitLab Runner"),
+    Field("gitlab_runner_docker_command", "string", "the same, for jobs in containers"),
 )
 TOKEN: Final[Kind] = (
     Field("id", "integer", "number of the token"),

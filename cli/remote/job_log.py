@@ -83,8 +83,9 @@ def _follow(call: Invocation, job: dict[str, Any], begin: int, options: LogOptio
         call.out.words(f"Job {job['id']} ({job['name']}) never ran: it is {job['status']}.")
         return ExitCode.FAILED
     if job["status"] == "manual":
-        call.out.words(f"The job waits for a person: `perdure job play {job['id']}`.")
-    elif not job["started_at"] and job["status"] not in COMPLETE:
+        call.out.words(f"Job {job['id']} ({job['name']}) waits for a person: `perdure job play {job['id']}`")
+        return ExitCode.WAITS
+    if not job["started_at"] and job["status"] not in COMPLETE:
         call.out.words(
             f"The job is {job['status']}; its log follows when it runs. {job['stuck_reason'] or ''}".rstrip()
         )

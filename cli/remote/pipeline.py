@@ -78,7 +78,7 @@ def show_pipeline(call: Invocation, pipeline: PipelineArgument = "") -> None:
 def watch_pipeline(
     call: Invocation, pipeline: PipelineArgument = "", timeout: TimeoutOption = "", patience: PatienceOption = PATIENCE
 ) -> None:
-    """Follow a pipeline to its end, over restarts of the server: exit 0 if it succeeded, 1 if not, 124 if too late."""
+    """Follow a pipeline to its end, over restarts of the server: exit 0 if it succeeded, 1 if not, 6 at a gate."""
     _watch(call, pipeline_of(call, pipeline), timeout, patience)
 
 

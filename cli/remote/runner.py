@@ -22,6 +22,7 @@ _STATES: Final = {
 }
 _GITLAB_RUNNER: Final = ("gitlab-runner", "register", "--non-interactive")
 """Without tags and the like: of a token that begins with `glrt-` the server owns them, and the command would fail."""
+_EXECUTORS: Final = (("--executor", "shell"), ("--executor", "docker", "--docker-image", "alpine"))
 _KINDS: Final = ("instance", "group", "project")
 
 
@@ -184,7 +185,7 @@ def create_runner(
     wanted |= {"description": description} if description else {}
     wanted |= {name: True for name, given in (("locked", locked), ("paused", paused)) if given}
     if kind == "project":
-        with call.naming(f"project {call.project}", "perdure project list"):
+        with call.naming(f"project {_project_of(call)}", "perdure project list"):
             wanted["project_id"] = call.api.get(call.home)["id"]
     elif kind == "group":
         with call.naming(f"group {group}", "perdure group list"):
@@ -194,13 +195,23 @@ def create_runner(
     access = ["--url", call.server.url, "--token", made["token"]]
     command = shlex.join(["perdure", "runner", "register", *access])
     named = ["--name", description] if description else []
-    of_gitlab = shlex.join([*_GITLAB_RUNNER, *access, "--executor", "shell", *named])
+    in_shell, in_docker = (shlex.join([*_GITLAB_RUNNER, *access, *executor, *named]) for executor in _EXECUTORS)
     if call.out.as_json:
-        call.out.document(document(NEW_RUNNER, {**made, "command": command, "gitlab_runner_command": of_gitlab}))
+        told = {"command": command, "gitlab_runner_command": in_shell, "gitlab_runner_docker_command": in_docker}
+        call.out.document(document(NEW_RUNNER, {**made, **told}))
         return
     call.out.words(f"Made runner {made['id']}. Its token is shown only now. On its machine:")
     call.out.data(command)
-    call.out.words(f"Or with GitLab Runner (for containers: --executor docker --docker-image alpine):\n{of_gitlab}")
+    call.out.words(f"Or with GitLab Runner:\n{in_shell}\nOr with GitLab Runner, each job in a container:\n{in_docker}")
+
+
+def _project_of(call: Invocation) -> str:
+    """The project that is meant; where none is, there are runners of other kinds too. Raises `Invalid`."""
+    try:
+        return call.project
+    except Invalid as error:
+        others = "`--for instance` makes one for all projects, `--for group --group PATH` one for those of a group."
+        raise Invalid(f"{error} {others}") from error
 
 
 def _change(call: Invocation, runner: int, *, paused: bool) -> None:

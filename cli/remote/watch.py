@@ -1,4 +1,4 @@
-"""Following a pipeline until it ends, whatever happens to the server and the network meanwhile."""
+"""Following a pipeline until it ends or waits for a person, whatever happens to server and network meanwhile."""
 
 import sys
 import time
@@ -23,9 +23,9 @@ _SHARE: Final = 5
 
 
 def watch(call: Invocation, pipeline_id: int, *, timeout: float | None, patience: float) -> ExitCode:
-    """Show a pipeline until it ends; OK if it succeeded. Raises `TimedOut`, `Unavailable`, `NotFound`."""
+    """Show a pipeline while it goes on by itself; OK if it succeeded. Raises `TimedOut`, `Unavailable`, `NotFound`."""
     deadline = Deadline(timeout, f"Pipeline {pipeline_id}")
-    outage, blocked = Outage(call.out, patience), False
+    outage = Outage(call.out, patience)
     with _shown(call.out) as show:
         while True:
             begun = time.monotonic()
@@ -36,20 +36,25 @@ def watch(call: Invocation, pipeline_id: int, *, timeout: float | None, patience
                 continue
             outage.answered()
             show.update(pipeline)
-            if pipeline["status"] in COMPLETE:
+            if pipeline["status"] in COMPLETE or _is_held(pipeline):
                 break
-            if pipeline["status"] == "manual" and not blocked:
-                blocked = True
-                _tell_of_manual(call, pipeline)
             pause = (time.monotonic() - begun) * _SHARE
             deadline.sleep(min(_MAX_PAUSE, max(_SHORTEST, pause)))
     call.out.words(f"Pipeline {pipeline_id}: {pipeline['status']}  {pipeline['web_url']}")
     return _verdict(call, pipeline)
 
 
+def _is_held(pipeline: dict[str, Any]) -> bool:
+    """Whether all that is left waits for a person; a delayed job starts by itself."""
+    return pipeline["status"] == "manual" and all(job["status"] != "scheduled" for job in pipeline["jobs"])
+
+
 def _verdict(call: Invocation, pipeline: dict[str, Any]) -> ExitCode:
     if pipeline["status"] == "success":
         return ExitCode.OK
+    if pipeline["status"] == "manual":
+        _tell_of_manual(call, pipeline)
+        return ExitCode.WAITS
     for job in pipeline["jobs"]:
         if job["status"] == "failed" and not job["allow_failure"]:
             call.out.words(f"{job['name']} failed ({job['failure_reason']}): `perdure job log {job['id']}`")

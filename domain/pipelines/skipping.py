@@ -10,6 +10,9 @@ HEEDING: Final = frozenset({"push", "merge_request_event", "external_pull_reques
 """Sources whose pipelines come by themselves. Whoever asks for one (by form, API, trigger, schedule, bridge, or by a
 subscription) means it."""
 
+BY_MESSAGE: Final = "Skipped: its commit message asks for that ([skip ci])."
+BY_OPTION: Final = "Skipped: its push asked for that (push option `ci.skip`)."
+
 _MARKER: Final = re.compile(r"\[(ci[ _-]skip|skip[ _-]ci)\]", re.IGNORECASE)
 
 

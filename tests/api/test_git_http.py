@@ -101,13 +101,26 @@ async def test_a_broken_configuration_is_shown_to_the_pusher_and_kept(site: Site
 
 
 @pytest.mark.parametrize(
-    ("message", "options", "status"),
-    [("[skip ci] words", (), "skipped"), ("words", ("-o", "ci.skip"), "skipped"), ("words [CI SKIP]", (), "skipped")],
+    ("message", "options", "why"),
+    [
+        ("[skip ci] words", (), "its commit message asks for that ([skip ci])"),
+        ("words [CI SKIP]", (), "its commit message asks for that ([skip ci])"),
+        ("words", ("-o", "ci.skip"), "its push asked for that (push option `ci.skip`)"),
+        ("[skip ci] words", ("-o", "ci.skip"), "its push asked for that (push option `ci.skip`)"),
+    ],
 )
-async def test_a_skipped_pipeline_is_recorded(site: Site, message: str, options: tuple[str, ...], status: str) -> None:
+async def test_a_skipped_pipeline_is_recorded_with_what_asked_for_it(
+    site: Site, message: str, options: tuple[str, ...], why: str
+) -> None:
     tree = await work_tree(site, message=message)
-    await git("push", "-q", *options, await remote(site), "main", cwd=tree)
-    assert [made.status for made in await pipelines_of(site)] == [status]
+    _, said = await try_git("push", *options, await remote(site), "main", cwd=tree)
+    (made,) = await pipelines_of(site)
+    assert (made.status, made.status_reason) == ("skipped", f"Skipped: {why}.")
+    assert f"Pipeline {made.id} for main: Skipped: {why}." in said
+    assert f"/-/pipelines/{made.id}" in said
+    async with site.client(site.root) as client:
+        page = await client.get(f"/{await site.path()}/-/pipelines/{made.id}")
+    assert why.partition(" (")[0] in page.text
 
 
 async def test_push_options_become_variables(site: Site) -> None:

@@ -159,11 +159,14 @@ async def create_ended(
     *,
     reason: str = "",
     errors: str = "",
+    why: str = "",
 ) -> int:
-    """Write a pipeline without jobs: it could not be made, or was not wanted. No workflow is started for it."""
-    pipeline_id = await _insert_pipeline(
-        connection, request, status, now, failure_reason=reason, yaml_errors=errors, finished_at=now
-    )
+    """Write a pipeline without jobs: it could not be made, or was not wanted, which `why` tells people.
+
+    No workflow is started for it.
+    """
+    told = {"failure_reason": reason, "yaml_errors": errors, "status_reason": why}
+    pipeline_id = await _insert_pipeline(connection, request, status, now, finished_at=now, **told)
     watched = await webhook_events.watched(connection, request.project_id)
     await webhook_events.pipeline_made(connection, pipeline_id, watched, status, now)
     return pipeline_id

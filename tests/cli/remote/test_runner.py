@@ -2,6 +2,8 @@
 
 import shlex
 
+import pytest
+
 from auth.permissions import MAINTAINER
 from cli.remote.documents import NEW_RUNNER, RUNNER, RUNNER_DETAILS, TAG_SET_QUEUE, schema
 from tests.api.v4.site import Site
@@ -29,14 +31,23 @@ async def test_a_runner_from_its_making_to_its_end(site: Site, shell: Shell) -> 
     assert (await shell("runner", "show", number)).code == 3
 
 
-async def test_the_command_of_gitlab_runner_registers_it(site: Site, shell: Shell) -> None:
+@pytest.mark.parametrize(
+    ("field", "executor"),
+    [
+        ("gitlab_runner_command", {"--executor": "shell"}),
+        ("gitlab_runner_docker_command", {"--executor": "docker", "--docker-image": "alpine"}),
+    ],
+)
+async def test_the_command_of_gitlab_runner_registers_it(
+    site: Site, shell: Shell, field: str, executor: dict[str, str]
+) -> None:
     """Read as its command line reads it, it makes the one call that `gitlab-runner register` makes."""
     made = await document(shell, "runner", "create", "--description", "Ada's box", "--tag", "linux", "--locked")
-    words = shlex.split(made["gitlab_runner_command"])
+    words = shlex.split(made[field])
     assert words[:3] == ["gitlab-runner", "register", "--non-interactive"]
     options = dict(zip(words[3::2], words[4::2], strict=True))
     token = options.pop("--token")
-    assert options == {"--url": site.services.settings.url, "--executor": "shell", "--name": "Ada's box"}, (
+    assert options == {"--url": site.services.settings.url, **executor, "--name": "Ada's box"}, (
         "the server owns tags, locked, run-untagged and paused of a token that begins with glrt-: they would be fatal"
     )
     assert token == made["token"]
@@ -46,11 +57,20 @@ async def test_the_command_of_gitlab_runner_registers_it(site: Site, shell: Shel
     assert (verified.status_code, verified.json()["id"]) == (200, made["id"])
 
 
-async def test_both_commands_are_printed_and_one_of_them_can_be_piped(site: Site, shell: Shell) -> None:
+async def test_all_commands_are_printed_and_one_of_them_can_be_piped(site: Site, shell: Shell) -> None:
     done = await shell("runner", "create")
     assert done.out.startswith("perdure runner register --url ")
     assert (done.out.count("\n"), "gitlab-runner" in done.out) == (1, False)
     assert f"gitlab-runner register --non-interactive --url {site.services.settings.url} --token glrt-" in done.err
+    assert done.err.rstrip().endswith("--executor docker --docker-image alpine")
+
+
+async def test_outside_of_a_working_copy_the_other_kinds_are_named(shell: Shell) -> None:
+    del shell.env["PERDURE_PROJECT"]
+    refused = await shell("runner", "create")
+    assert (refused.code, "Which project?" in refused.err) == (2, True)
+    assert "`--for instance`" in refused.err
+    assert (await shell("runner", "create", "--for", "instance")).code == 0
 
 
 async def test_all_runners_with_their_processes(site: Site, shell: Shell) -> None:

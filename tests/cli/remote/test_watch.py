@@ -8,7 +8,7 @@ from cli.remote.documents import CHANGE, schema
 from tests.api.v4.site import Site, serving
 from tests.cli.remote.matching import matches_list
 from tests.cli.remote.shell import Shell
-from tests.waiting import eventually
+from tests.waiting import HANGS, eventually
 
 ONE = "build: {script: x}\n"
 
@@ -94,28 +94,51 @@ async def test_patience_ends(nobody: Shell, tmp_path: Path, sqlite_url: str) -> 
     assert b"cannot be reached" in err
 
 
-async def test_a_pipeline_that_waits_for_a_person_says_so(site: Site, shell: Shell) -> None:
+async def test_watching_ends_at_a_gate_with_a_word_and_a_status_of_its_own(site: Site, shell: Shell) -> None:
     pipeline = await site.world.pipeline("go: {script: x, when: manual, allow_failure: false}\n")
+    done = await shell("pipeline", "watch", str(pipeline))
+    assert (done.code, f"Pipeline {pipeline}: manual" in done.err) == (6, True)
+    assert "waits for a person to start go: `perdure job play " in done.err
+    done = await shell("job", "log", "go", "--follow")
+    assert (done.code, "perdure job play" in done.err) == (6, True)
+    lines = (await shell("pipeline", "watch", str(pipeline), "--json")).out.splitlines()
+    assert matches_list([json.loads(line) for line in lines], schema(CHANGE))
+    assert json.loads(lines[-1])["status"] == "manual"
+
+
+async def test_a_gate_beside_a_delayed_job_is_watched_on(site: Site, shell: Shell) -> None:
+    pipeline = await site.world.pipeline(
+        "go: {script: x, when: manual, allow_failure: false}\nlater: {script: x, when: delayed, start_in: 1 hour}\n"
+    )
     done = await shell("pipeline", "watch", str(pipeline), "--timeout", "2s")
-    assert done.code == 124
-    assert "perdure job play" in done.err
+    assert done.code == 124, done.err
+
+
+async def test_a_run_is_watched_to_its_gate(site: Site, shell: Shell) -> None:
+    await site.commit({".gitlab-ci.yml": "go: {script: x, when: manual, allow_failure: false}\n"})
+    process = await shell.start("pipeline", "run", "--watch")
+    await site.world.settle(await made(site))
+    _, err = await asyncio.wait_for(process.communicate(), HANGS)
+    assert (process.returncode, b"perdure job play" in err) == (6, True), err
+
+
+async def made(site: Site) -> int:
+    """Wait for the first pipeline of the project."""
+
+    async def look() -> int | None:
+        async with site.client(site.root) as client:
+            found = (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json()
+        return int(found[0]["id"]) if found else None
+
+    return await eventually(look, "the pipeline is made")
 
 
 async def test_a_run_is_watched_to_its_end(site: Site, shell: Shell) -> None:
     await site.commit({".gitlab-ci.yml": ONE})
     process = await shell.start("pipeline", "run", "--watch")
-    assert process.stdout is not None
-
-    async def made() -> bool:
-        async with site.client(site.root) as client:
-            found = await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")
-            return bool(found.json())
-
-    await eventually(made, "the pipeline is made")
-    async with site.client(site.root) as client:
-        (one,) = (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines")).json()
-    await site.world.settle(one["id"])
-    await ended(site, one["id"], "failed")
+    pipeline = await made(site)
+    await site.world.settle(pipeline)
+    await ended(site, pipeline, "failed")
     out, err = await asyncio.wait_for(process.communicate(), 30)
     assert process.returncode == 1, err
     assert "✗ failed" in out.decode()
