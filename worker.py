@@ -13,6 +13,8 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
+from functools import partial
+from typing import TextIO, cast
 
 import httpx
 import structlog
@@ -40,7 +42,8 @@ from api.services import Services
 from api.startup import close_services, open_services
 from application.installation.identity import identity_given
 from application.pushes.push import finish_abandoned, sweep_repositories
-from domain.errors import Invalid, PerdureError
+from domain.errors import Invalid, PerdureError, StorageFull, Unavailable
+from files.process_log import LogStream, configure_lines, render_event
 from loops.archiver import Archiver
 from loops.artifacts import ArtifactLoop
 from loops.bridges import BridgeLoop
@@ -58,6 +61,7 @@ from loops.relay import Relay
 from loops.removals import RemovalLoop
 from loops.reports import ReportLoop
 from loops.retention import RetentionLoop
+from loops.rounds import attempt, every
 from loops.schedule_ticks import TickLoop
 from loops.schedules import ScheduleKeeper
 from loops.spreading import Spreading
@@ -234,12 +238,11 @@ class Process:
 
     async def _finish_pushes(self) -> None:
         """Pushes that a killed process left half done get their pipelines."""
-        await sweep_repositories(self._services)
-        first = True
-        while True:
-            await finish_abandoned(self._services, all_of_them=first and self._services.database.is_sqlite)
-            first = False
-            await asyncio.sleep(60)
+        fault = "pushes that were left half done are finished later"
+        await attempt(partial(sweep_repositories, self._services), fault)
+        all_of_them = self._services.database.is_sqlite
+        await attempt(partial(finish_abandoned, self._services, all_of_them=all_of_them), fault)
+        await every(60, partial(finish_abandoned, self._services, all_of_them=False), fault)
 
     async def _join_temporal(self) -> None:
         """Work with Temporal for as long as it is there, and come back to it when it was away."""
@@ -248,9 +251,9 @@ class Process:
                 await self._work_with_temporal()
             except Invalid:
                 raise
-            except (RPCError, RuntimeError, OSError) as error:
+            except (RPCError, RuntimeError, OSError, StorageFull, Unavailable) as error:
                 self._services.metrics.temporal_connected.set(0)
-                log.warning("Temporal is away", address=self._settings.temporal, error=str(error)[:200])
+                log.warning("work with Temporal pauses", address=self._settings.temporal, error=str(error)[:200])
                 await asyncio.sleep(RECONNECT)
 
     async def _work_with_temporal(self) -> None:
@@ -376,7 +379,8 @@ class _Server(uvicorn.Server):
 
 def configure_logging(settings: Settings) -> None:
     """Lines for people, or JSON for machines."""
-    renderer = structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer(colors=False)
+    configure_lines("WARNING")  # of libraries
+    renderer = structlog.processors.JSONRenderer() if settings.log_json else render_event
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -384,7 +388,7 @@ def configure_logging(settings: Settings) -> None:
             structlog.processors.format_exc_info,
             renderer,
         ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=cast("TextIO", LogStream(sys.stderr))),
         wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
     )
 

@@ -162,6 +162,20 @@ def status(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def logs(
+    process: Annotated[
+        str, typer.Argument(metavar="[PROCESS]", help="One as `perdure status` names it; else all.")
+    ] = "",
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="So many entries, the last ones.")] = 100,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
+) -> None:
+    """Print what the processes of this machine have logged, by time and in one form."""
+    from cli.installation.logs import logs as run
+
+    run(read_settings(of_home=True), process, lines=lines, follow=follow)
+
+
+@app.command()
 def front() -> None:
     """Run only the front: it forwards to the API and answers 503 while that is away."""
     from pods.front import main as run

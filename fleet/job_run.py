@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from domain.errors import PerdureError
+from domain.errors import PerdureError, StorageFull
 from domain.masked_stream import Masker
 from domain.masking import TOKEN_PREFIXES
 from fleet.artifacts import Artifacts
@@ -84,13 +86,36 @@ class JobRun:
                 LOG.info("job %d was taken back before it started", self._job.id)
                 return
             self._heed(reply)
-            await asyncio.to_thread(self._store.save, self._record)
-        workspace, problem = self._make_workspace()
-        trace = self._open_trace(workspace)
+        try:
+            if not self._is_resumed:
+                await asyncio.to_thread(self._store.save, self._record)
+            workspace, problem = self._make_workspace()
+            trace = self._open_trace(Path(self._record.log), workspace)
+        except OSError as error:
+            await self._give_back(error)
+            return
         try:
             await self._execute_and_deliver(workspace, problem, trace)
         finally:
             trace.close()
+
+    async def _give_back(self, error: OSError) -> None:
+        """Fail a job for whose record or log the disk has no room: nobody else tells the server that it does not run.
+
+        Its log is in memory.
+        """
+        LOG.error("job %d is not run: %s; make room on the runner's disk", self._job.id, error)
+        kept = os.memfd_create("log")
+        trace = self._open_trace(Path("/proc/self/fd", str(kept)), None)
+        try:
+            trace.error(f"Job failed (system failure): the runner cannot keep it: {error.strerror}")
+            verdict = failed("runner_system_failure").reported(self._job.features.failure_reasons)
+            delivery = Delivery(self._client, self._key, trace, on_reply=self._heed, times=self._limits.delivery)
+            await delivery.finish(verdict)
+        finally:
+            trace.close()
+            os.close(kept)
+        self._store.remove(self._record)
 
     async def _execute_and_deliver(self, workspace: Workspace | None, problem: str, trace: Trace) -> None:
         delivery = Delivery(
@@ -104,19 +129,27 @@ class JobRun:
         live = asyncio.create_task(delivery.run())
         try:
             if workspace is None:
-                trace.error(f"Job failed: {problem}")
+                with suppress(StorageFull):
+                    trace.error(f"Job failed: {problem}")
                 verdict = failed("runner_system_failure")
             else:
                 verdict = await self._stages(workspace, trace).run()
             verdict = verdict.reported(self._job.features.failure_reasons)
             # Recorded before it is sent: whatever happens from here on, the next start delivers it.
-            await asyncio.to_thread(self._store.save, finished(self._record, verdict))
+            await self._record_verdict(verdict)
         finally:
             delivery.end()
             await asyncio.wait({live}, timeout=LIVE_CALL_GRACE)
             live.cancel()
             await asyncio.wait({live})
         await self._deliver(delivery, verdict, trace)
+
+    async def _record_verdict(self, verdict: Verdict) -> None:
+        """Without room it is delivered all the same; if this process ends before, the next one reports a failure."""
+        try:
+            await asyncio.to_thread(self._store.save, finished(self._record, verdict))
+        except OSError as error:
+            LOG.error("job %d: its verdict, %s, cannot be kept: %s", self._job.id, verdict.state, error)  # noqa: TRY400
 
     async def _deliver(self, delivery: Delivery, verdict: Verdict, trace: Trace) -> None:
         if self.stop.cause is not Cause.ABORTED and not await delivery.finish(verdict):
@@ -190,12 +223,15 @@ class JobRun:
 
     def _record_group(self, group: Group) -> None:
         self._record = replace(self._record, group=group.id, group_start=group.start)
-        self._store.save(self._record, sync=False)
+        try:
+            self._store.save(self._record, sync=False)
+        except OSError as error:  # what a killed runner leaves of a job is found by its mark, too
+            LOG.warning("job %d: which processes it has cannot be kept: %s", self._job.id, error)
 
-    def _open_trace(self, workspace: Workspace | None) -> Trace:
+    def _open_trace(self, file: Path, workspace: Workspace | None) -> Trace:
         secrets = workspace.secrets if workspace else frozenset({self._job.token})
         return Trace(
-            Path(self._record.log),
+            file,
             Masker(secrets, (*TOKEN_PREFIXES, *self._job.features.token_mask_prefixes)),
             limit=self._limits.output,
             sections=self._job.features.trace_sections,

@@ -135,6 +135,7 @@ class RunnerProcess:
             self._start,
             check_interval=self._config.check_interval,
             patience=PATIENCE if len(self._config.runners) > 1 else None,
+            has_room=self._store.has_room,
             going_on=[task for known, task in self._going_on if known is entry],
         )
 

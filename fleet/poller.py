@@ -15,6 +15,9 @@ from fleet.config import RunnerEntry
 LATER_STEP = 5
 """A refused token or a server that stays away waits as if so many attempts had failed before."""
 
+ROOM_EVERY = 1.0
+"""Seconds between two looks whether there is room on the disk again."""
+
 LOG = logging.getLogger(__name__)
 
 StartJob = Callable[[RunnerEntry, RunnerClient, Mapping[str, Any], int], asyncio.Task[None]]
@@ -65,14 +68,15 @@ class Poller:
         check_interval: float,
         patience: float | None,
         going_on: Collection[asyncio.Task[None]] = (),
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         """`check_interval` is the shortest pause between requests in seconds, the time a request was held counts.
 
         `going_on` are jobs of the entry that have begun before. After `patience` seconds without an answer the slot is
-        given to others for a while; None keeps it.
+        given to others for a while; None keeps it. Without `has_room` no job is asked for.
         """
         self._entry, self._client, self._slots, self._start = entry, client, slots, start
-        self._check_interval, self._patience = check_interval, patience
+        self._check_interval, self._patience, self._has_room = check_interval, patience, has_room
         self._last_update = ""
         self._request_id = uuid.uuid4().hex
         self._failures = 0
@@ -84,6 +88,7 @@ class Poller:
         """Ask until canceled."""
         await self._below_limit()
         while True:
+            await self._until_room()
             started, known = time.monotonic(), self._last_update
             pause = await self._ask()
             await self._below_limit()
@@ -120,6 +125,13 @@ class Poller:
     def _count(self, task: asyncio.Task[None]) -> None:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+    async def _until_room(self) -> None:
+        if not self._has_room():
+            LOG.error("runner %s: the disk of its state folder is full; no job is asked for", self._entry.name)
+            while not self._has_room():
+                await self._client.sleep(ROOM_EVERY)
+            LOG.info("runner %s: there is room again", self._entry.name)
 
     async def _below_limit(self) -> None:
         while self._entry.limit and len(self._running) >= self._entry.limit:

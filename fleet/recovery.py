@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 
+from domain.errors import StorageFull
 from domain.masked_stream import Masker
 from fleet.client import JobKey, RunnerClient
 from fleet.delivery import Delivery, DeliveryTimes
@@ -37,9 +39,10 @@ async def deliver_record(record: JobRecord, client: RunnerClient, store: JobStor
     trace = Trace(Path(record.log), Masker(()))
     try:
         if record.verdict is None:
-            trace.error("Job failed (system failure): the runner was killed while the job ran")
             record = finished(record, failed("runner_system_failure"))
-            await asyncio.to_thread(store.save, record)
+            with suppress(StorageFull, OSError):  # without room the server hears of it all the same
+                trace.error("Job failed (system failure): the runner was killed while the job ran")
+                await asyncio.to_thread(store.save, record)
         verdict = record.verdict or failed("runner_system_failure")
         delivery = Delivery(client, JobKey(record.job_id, record.token), trace, times=times)
         if await delivery.finish(verdict):

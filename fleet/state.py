@@ -8,6 +8,7 @@ import fcntl
 import json
 import logging
 import os
+import shutil
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +21,9 @@ from files.process_start import start_noted_in_seconds
 from fleet.verdict import Verdict
 
 LOG = logging.getLogger(__name__)
+
+ROOM = 1024 * 1024
+"""Bytes on the disk of the state folder without which no job is taken: it could not be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,10 @@ class JobStore:
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
+
+    def has_room(self) -> bool:
+        """Whether there is room for a job that is taken."""
+        return shutil.disk_usage(self.jobs).free >= ROOM
 
     def log_file(self, job_id: int, url: str, token: str) -> Path:
         """Where the log of a new job goes."""

@@ -18,10 +18,10 @@ async def every(
 ) -> None:
     """Work for ever, with `seconds` between two rounds and before the first one; `fault` is logged when one fails."""
     if begins_at_once:
-        await _attempt(work, fault)
+        await attempt(work, fault)
     while True:
         await asyncio.sleep(seconds)
-        await _attempt(work, fault)
+        await attempt(work, fault)
 
 
 async def when_told(
@@ -40,7 +40,7 @@ async def when_told(
     while True:
         waiter = notifications.subscribe(topic)
         try:
-            quiet = await _attempt(work, fault)
+            quiet = await attempt(work, fault)
             quiet = pause if quiet is None else quiet
             if quiet:
                 changes = [waiter, *under_way()]
@@ -49,7 +49,8 @@ async def when_told(
             notifications.leave(topic, waiter)
 
 
-async def _attempt(work: Callable[[], Awaitable[T]], fault: str) -> T | None:
+async def attempt(work: Callable[[], Awaitable[T]], fault: str) -> T | None:
+    """Work once; a fault is logged in these words, and gives None."""
     try:
         return await work()
     except Exception:

@@ -20,6 +20,7 @@ import uvloop
 from aiohttp import web
 
 from domain.pods.directory import Directory
+from files.process_log import configure_lines
 from metrics.front_metrics import FrontMetrics
 from pods.connection import HEADER_LIMIT, MAX_HEADERS, Server
 from pods.decisions import telling_decisions
@@ -190,7 +191,7 @@ async def serve(settings: Settings) -> None:
 def main() -> None:
     """Entry point of `python -m pods.front`."""
     settings = Settings()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_lines(settings.log_level)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # each request for changes of the directory would be a line
     # Each held poll takes two descriptors; the usual soft limit of 1,024 would be reached by 500 runners.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

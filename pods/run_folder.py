@@ -14,7 +14,7 @@ from domain.errors import Refused
 from files import durable
 from files.locks import is_taken
 from files.process_start import start_noted_in_seconds
-from pods.process import Identity
+from pods.process import Identity, find_marked, is_marked
 
 SUPERVISOR = "supervisor"
 LOG_LIMIT = 10 * 1024 * 1024
@@ -93,6 +93,20 @@ class RunFolder:
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def living(self, name: str, argv: tuple[str, ...]) -> RunRecord | None:
+        """The process of child `name` that runs now, None if none does.
+
+        One without a record is found by its mark: its supervisor was killed between start and record, or the disk had
+        no room for it.
+        """
+        record, mark = self.read(name), self.mark(name)
+        if record is not None and is_marked(record.identity, mark):
+            return record
+        prefix = self.leaving(name)
+        known = {other.pid for other in self.all() if other.name.startswith(prefix)}
+        found = find_marked(mark, argv, known)
+        return None if found is None else RunRecord.of(name, found, argv)
 
     def write(self, record: RunRecord) -> None:
         """Replace the record of a process as a whole; raises OSError."""

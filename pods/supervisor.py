@@ -8,6 +8,7 @@ The front's listening socket belongs to the supervisor (`pods.sockets`), so that
 import asyncio
 import contextlib
 import logging
+import shutil
 import signal
 import subprocess
 import time
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 import psutil
 
+from files.process_log import configure_lines
 from pods.back_off import BackOff
 from pods.child import Child
 from pods.listening import hand_on, offer_of
@@ -25,10 +27,8 @@ from pods.process import (
     end,
     end_group,
     exited,
-    find_marked,
     identity_of,
     is_alive,
-    is_marked,
     own_identity,
     send,
 )
@@ -42,6 +42,12 @@ GRACE = 10.0
 DEPENDENCY = 10.0
 """How long a child waits for those it is started after; then it is started anyway and copes."""
 LOOK_EVERY = 0.25
+WRITE_EVERY = 1.0
+"""How often a record is tried again for which the disk had no room."""
+ROOM = 4 * 1024 * 1024
+"""Bytes; a disk that has less is full: what ends meanwhile is started again as soon as there is more."""
+LAST_LINES = 5
+"""So many of what has ended are repeated in our own log."""
 TRIM_EVERY = 30.0
 """How often logs are looked at that may have become too long."""
 
@@ -60,6 +66,7 @@ class Supervisor:
         self._living: dict[str, Identity] = {}
         self._farewells: set[asyncio.Task[None]] = set()
         self._own: dict[str, subprocess.Popen[bytes]] = {}
+        self._unwritten: dict[str, RunRecord] = {}
 
     async def run(self, stop: asyncio.Event, leave: asyncio.Event) -> None:
         """Keep all children alive until `stop` or `leave` is set, then stop them in reverse order.
@@ -67,7 +74,7 @@ class Supervisor:
         With `leave` those that have a listening socket are left to hold callers for a restart.
         """
         keepers = [asyncio.create_task(self._keep(child)) for child in self._children]
-        keepers.append(asyncio.create_task(self._trim_logs()))
+        keepers += [asyncio.create_task(self._trim_logs()), asyncio.create_task(self._write_again())]
         endings = [asyncio.create_task(event.wait()) for event in (stop, leave)]
         await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
         for task in (*endings, *keepers, *self._farewells):
@@ -108,15 +115,31 @@ class Supervisor:
         restarts = record.restarts if record else 0
         while True:
             record = record or self._start(child, restarts)
-            began = time.monotonic()
+            began, how = time.monotonic(), "does not run"
             if record:
                 self._living[child.name] = record.identity
                 await exited(record.identity)
-                self._bury(child)
+                how = self._bury(child)
             pause = back_off.after(time.monotonic() - began)
-            log.warning("%s has ended; it is started again in %g s", child.name, pause)
-            await asyncio.sleep(pause)
+            log.warning("%s %s; it is started again in %g s%s", child.name, how, pause, self._last_lines(child))
+            await self._pause(pause)
             record, restarts = None, restarts + 1
+
+    async def _pause(self, seconds: float) -> None:
+        """Let some time pass; on a disk that is full it ends once there is room."""
+        deadline, was_full = time.monotonic() + seconds, self._is_full()
+        while was_full and self._is_full() and time.monotonic() < deadline:  # noqa: ASYNC110  # others make room
+            await asyncio.sleep(LOOK_EVERY)
+        if not was_full:
+            await asyncio.sleep(seconds)
+
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self._folder.run).free < ROOM
+
+    def _last_lines(self, child: Child) -> str:
+        """The end of its log, for ours."""
+        lines = self._folder.log_tail(child.name, LAST_LINES).splitlines()
+        return "".join(f"\n    {child.name}: {line[:500]}" for line in lines)
 
     async def _until_wanted(self, child: Child) -> None:
         while not child.wanted:  # noqa: ASYNC110  # another process makes the file
@@ -133,22 +156,15 @@ class Supervisor:
 
     async def _adopt(self, child: Child) -> RunRecord | None:
         """The living process of this child, if an earlier supervisor left one that was started in the same way."""
-        mark = self._folder.mark(child.name)
-        record = self._folder.read(child.name)
-        if record is None or not is_marked(record.identity, mark):
-            # A supervisor that was killed between start and record leaves a process without one.
-            prefix = self._folder.leaving(child.name)
-            known = {other.pid for other in self._folder.all() if other.name.startswith(prefix)}
-            orphan = find_marked(mark, child.argv, known)
-            if orphan is None:
-                return None
-            record = RunRecord.of(child.name, orphan, child.argv)
+        record = self._folder.living(child.name, child.argv)
+        if record is None:
+            return None
         if child.socket:
             await asyncio.to_thread(self._sockets.take_over, child.socket, record.pid)
         if record.argv != child.argv or record.is_left:
             return await self._replace(child, record)
         log.info("%s (pid %d) lives and is adopted", child.name, record.pid)
-        self._remember(record)
+        self.remember(record)
         return record
 
     async def _replace(self, child: Child, old: RunRecord) -> RunRecord | None:
@@ -162,7 +178,7 @@ class Supervisor:
             await end(old.identity, self._grace)
             return None
         former = replace(old, name=f"{self._folder.leaving(child.name)}{old.pid}", is_left=False)
-        self._remember(former)
+        self.remember(former)
         new = self._start(child, old.restarts)
         task = asyncio.create_task(self._farewell(child, former))
         self._farewells.add(task)
@@ -176,7 +192,7 @@ class Supervisor:
         log.info("%s (pid %d) has given its place to another and serves its last callers", child.name, former.pid)
         send(former.identity, signal.SIGQUIT)
         await exited(former.identity)
-        self._folder.forget(former.name)
+        self._forget(former.name)
 
     def _serves(self, child: Child) -> bool:
         """Does the process of now offer its listening socket? It does so once it accepts connections."""
@@ -208,25 +224,42 @@ class Supervisor:
             self._bury(child)
             return None
         record = RunRecord.of(child.name, identity, child.argv, restarts)
-        self._remember(record)
+        self.remember(record)
         return record
 
-    def _remember(self, record: RunRecord) -> None:
+    def remember(self, record: RunRecord) -> None:
+        """Write a record, now or as soon as the disk has room."""
         try:
             self._folder.write(record)
+            self._unwritten.pop(record.name, None)
         except OSError as error:
-            # The child runs and carries its mark, by which the next supervisor finds it.
-            log.error("the record of %s cannot be written: %s", record.name, error)  # noqa: TRY400
+            # The child runs and carries its mark, by which others find it meanwhile.
+            self._unwritten[record.name] = record
+            log.error("the record of %s cannot be written; it is tried again: %s", record.name, error)  # noqa: TRY400
 
-    def _bury(self, child: Child) -> None:
-        """Clean up after a child that has ended."""
+    async def _write_again(self) -> None:
+        """Write the records for which the disk had no room."""
+        while True:
+            await asyncio.sleep(WRITE_EVERY)
+            for record in tuple(self._unwritten.values()):
+                with contextlib.suppress(OSError):
+                    self._folder.write(record)
+                    self._unwritten.pop(record.name)
+                    log.info("the record of %s is written", record.name)
+
+    def _forget(self, name: str) -> None:
+        self._unwritten.pop(name, None)
+        self._folder.forget(name)
+
+    def _bury(self, child: Child) -> str:
+        """Clean up after a child that has ended; how it did."""
         identity = self._living.pop(child.name, None)
         process = self._own.pop(child.name, None)
-        if process:
-            process.wait()
+        status = process.wait() if process else None
         if identity:
             end_group(identity, self._folder.mark(child.name))
             offer_of(self._folder.home, identity.pid).unlink(missing_ok=True)
+        return _ending(status)
 
     async def _stop(self, child: Child) -> None:
         identity = self._living.get(child.name)
@@ -234,18 +267,28 @@ class Supervisor:
             log.info("stopping %s (pid %d)", child.name, identity.pid)
             await end(identity, self._grace)
             self._bury(child)
-        self._folder.forget(child.name)
+        self._forget(child.name)
         prefix = self._folder.leaving(child.name)
         for record in self._folder.all():
             if child.socket and record.name.startswith(prefix):
                 await end(record.identity, self._grace)
-                self._folder.forget(record.name)
+                self._forget(record.name)
 
     def _leave(self, child: Child) -> None:
         record = self._folder.read(child.name)
         if record:
             log.info("%s (pid %d) is left to hold callers", child.name, record.pid)
-            self._remember(replace(record, is_left=True))
+            self.remember(replace(record, is_left=True))
+
+
+def _ending(status: int | None) -> str:
+    """How a child has ended, by what the system says; of one that another supervisor has started it says nothing."""
+    if status is None:
+        return "has ended"
+    if status < 0:
+        names = {number.value: number.name for number in signal.Signals}
+        return f"was ended by {names.get(-status, f'signal {-status}')}"
+    return f"has ended with exit status {status}"
 
 
 async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
@@ -260,9 +303,10 @@ async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGQUIT, leave.set)
         argv, names = tuple(psutil.Process().cmdline()), tuple(child.name for child in children)
-        folder.write(RunRecord.of(SUPERVISOR, own_identity(), argv, children=names))
+        supervisor = Supervisor(children, folder)
+        supervisor.remember(RunRecord.of(SUPERVISOR, own_identity(), argv, children=names))
         try:
-            await Supervisor(children, folder).run(stop, leave)
+            await supervisor.run(stop, leave)
         finally:
             folder.forget(SUPERVISOR)
 
@@ -270,7 +314,7 @@ async def supervise(children: Sequence[Child], folder: RunFolder) -> None:
 def main() -> None:
     """Entry point of `python -m pods.supervisor`."""
     settings = Settings()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_lines(settings.log_level)
     asyncio.run(supervise(stack(settings), RunFolder(settings.home)))
 
 

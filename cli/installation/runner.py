@@ -12,6 +12,7 @@ import typer
 
 from cli.exit_codes import exit_code
 from domain.errors import Invalid, NotFound, PerdureError
+from files.process_log import configure_lines
 from fleet.client import RunnerClient, api_base
 from fleet.config import EXECUTORS, WAYS, FleetConfig, RunnerEntry, add_runner, heeding, load_config, placed, system_id
 from fleet.executors.hidden_folders import HiddenFolders
@@ -55,7 +56,7 @@ def run(
 
     SIGQUIT finishes the running jobs first; SIGTERM and SIGINT abort them.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    configure_lines("INFO")
     try:
         fleet = load_config(config)
         if not fleet.runners:

@@ -81,6 +81,8 @@ def look(child: Child, folder: RunFolder) -> ChildStatus:
     """One child as it is now."""
     record = folder.read(child.name)
     if record is None or not is_alive(record.identity):
+        record = folder.living(child.name, child.argv) or record
+    if record is None or not is_alive(record.identity):
         return ChildStatus(
             child.name, None, alive=False, ready=False, restarts=record.restarts if record else 0, since=None
         )

@@ -1,12 +1,12 @@
 """Entry point: `python -m pods.directory`; with `--new-credentials` it writes new tokens before it starts."""
 
 import argparse
-import logging
 import sys
 
 import uvloop
 
 from domain.errors import PerdureError
+from files.process_log import configure_lines
 from pods.directory.server import serve
 from pods.directory_tokens import renew
 from settings import Settings
@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--new-credentials", action="store_true", help="write new tokens; the old ones end")
     arguments = parser.parse_args()
     settings = Settings()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_lines(settings.log_level)
     try:
         if arguments.new_credentials:
             renew(settings.home, settings.directory_url)

@@ -19,6 +19,7 @@ from pods.process import identity_of, is_alive
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.supervisor import Supervisor
 from rigs.ports import free_port
+from tests.small_disk import fill, make_room, small_disk
 from tests.waiting import HANGS, eventually, until
 
 FOREVER = "import signal; print('up'); signal.pause()"
@@ -142,6 +143,64 @@ def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home: Ca
     ends = (line.decode().strip() for line in supervisor.stderr if b"has ended" in line)
     assert [next(ends).rpartition(" in ")[2] for _ in range(3)] == ["0 s", "1 s", "2 s"]
     assert home.folder.log_tail("a").splitlines() == ["try"] * 3
+
+
+def test_what_has_ended_is_told_with_its_status_and_its_last_lines(make_home: Callable[..., Home]) -> None:
+    home = make_home({"name": "a", "code": "print('one\\ntwo'); raise SystemExit('no more')"})
+    supervisor = home.supervise()
+    assert supervisor.stderr is not None
+    for line in supervisor.stderr:
+        if b"a has ended with exit status 1; it is started again in 0 s" in line:
+            break
+    told = [supervisor.stderr.readline().decode() for _ in range(3)]
+    assert told == ["    a: one\n", "    a: two\n", "    a: no more\n"]
+
+
+def test_what_was_killed_is_told_with_the_signal(make_home: Callable[..., Home]) -> None:
+    home = make_home({"name": "a", "code": FOREVER})
+    supervisor = home.supervise()
+    os.kill(home.living("a").pid, signal.SIGKILL)
+    assert supervisor.stderr is not None
+    assert next(line for line in supervisor.stderr if b"a was ended by SIGKILL; it is started again in 0 s" in line)
+
+
+def test_on_a_full_disk_a_child_is_found_without_its_record_which_comes_later(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "16m") as disk:
+        home = Home(disk / "home", [{"name": "a", "code": FOREVER}])
+        try:
+            home.supervise()
+            first = home.living("a")
+            fill(disk)
+            os.kill(first.pid, signal.SIGKILL)
+
+            def lives_again() -> bool:
+                found = home.folder.living("a", first.argv)
+                return found is not None and found.pid != first.pid
+
+            until(lives_again, HANGS)
+            recorded = home.folder.read("a")
+            assert recorded is not None
+            assert recorded.pid == first.pid, "there was no room for another record"
+            make_room(disk)
+            assert home.living("a", but=first.pid).restarts == 1
+        finally:
+            home.kill_everything()
+
+
+def test_what_ended_on_a_full_disk_is_started_again_as_soon_as_there_is_room(tmp_path: Path) -> None:
+    """Its pause would last for minutes by then."""
+    with small_disk(tmp_path / "disk", "16m") as disk:
+        code = "import pathlib; pathlib.Path('new').write_text('x' * 100_000); " + FOREVER
+        home = Home(disk / "home", [{"name": "a", "code": code}])
+        fill(disk)
+        try:
+            supervisor = home.supervise()
+            assert supervisor.stderr is not None
+            next(line for line in supervisor.stderr if b"it is started again in 4 s" in line)
+            make_room(disk)
+            until(lambda: home.folder.log_tail("a", 1) == "up", HANGS)
+        finally:
+            home.kill_everything()
 
 
 def test_child_that_cannot_be_started_is_tried_again(make_home: Callable[..., Home]) -> None:

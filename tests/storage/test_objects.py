@@ -5,7 +5,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -22,6 +21,7 @@ from moto.server import ThreadedMotoServer
 from domain.errors import Invalid, NotFound, StorageFull, TooLarge, Unavailable
 from storage.durable_file import STAGING, remove_abandoned
 from storage.objects import ObjectStore, verified
+from tests.small_disk import small_disk
 from tests.waiting import HANGS
 
 BUCKET = "perdure-test"
@@ -212,15 +212,8 @@ def test_other_addresses_are_refused(url: str) -> None:
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of one MiB."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mounting = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounting.returncode:
-        pytest.skip("needs the right to mount; the limit of file size below covers the same path")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with small_disk(tmp_path / "tiny", "1m") as folder:
+        yield folder
 
 
 async def test_full_disk_is_storage_full_and_leaves_room_again(tiny_disk: Path) -> None:
@@ -347,7 +340,7 @@ async def busy_server(behind: str) -> AsyncIterator[tuple[str, Counter[str]]]:
 
     Its address, and how often each kind was refused.
     """
-    since: dict[str, float] = {}
+    ready: set[str] = set()
     refused: Counter[str] = Counter()
     # The signature is over the address that was asked.
     own = {"transfer-encoding", "content-length", "content-encoding", "connection"}
@@ -355,7 +348,9 @@ async def busy_server(behind: str) -> AsyncIterator[tuple[str, Counter[str]]]:
     async def answer(request: web.Request) -> web.Response:
         kind = f"{request.method} {request.path} {sorted(set(request.query) - {'partNumber'})}"
         body = await request.read()
-        if time.monotonic() - since.setdefault(kind, time.monotonic()) < BUSY:
+        if kind not in refused:
+            asyncio.get_running_loop().call_later(BUSY, ready.add, kind)
+        if kind not in ready:
             refused[kind] += 1
             text = "<Error><Code>SlowDown</Code></Error>"
             return web.Response(status=503, text=text, headers={"Retry-After": "1"})

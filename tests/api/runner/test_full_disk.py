@@ -1,8 +1,6 @@
 """A disk that is full: nothing of what was refused is acknowledged, and everything goes on once there is room."""
 
-import os
-import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,25 +8,15 @@ import pytest
 from settings import Settings
 from tests.api.runner.test_artifacts import archive
 from tests.api.runner.world import World, opened_world
+from tests.small_disk import small_disk
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder with room for 128 KiB."""
-    store = tmp_path / "objects"
-    store.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(store)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("not run: no right to mount a small disk")
-    yield store
-    subprocess.run(["umount", str(store)], check=True)
-
-
-@pytest.fixture
-async def world(tmp_path: Path, small_disk: Path) -> AsyncIterator[World]:
-    """A world whose object store is there."""
-    async with opened_world(Settings(home=tmp_path, object_store=small_disk.as_uri())) as world:
-        yield world
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """A world whose object store has room for 128 KiB."""
+    with small_disk(tmp_path / "objects", "128k") as store:
+        async with opened_world(Settings(home=tmp_path, object_store=store.as_uri())) as world:
+            yield world
 
 
 async def test_an_upload_is_refused_with_503_and_taken_when_there_is_room(world: World, tmp_path: Path) -> None:
