@@ -23,6 +23,7 @@ from domain.errors import (
     NotAllowed,
     NotFound,
     OutOfOrder,
+    ParametersInvalid,
     PerdureError,
     Refused,
     StorageFull,
@@ -32,6 +33,7 @@ from domain.errors import (
     Unauthenticated,
     Unavailable,
     Unmergeable,
+    Unprocessable,
 )
 
 STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
@@ -42,6 +44,7 @@ STATUS_OF: Final[tuple[tuple[type[PerdureError], int], ...]] = (
     (NotAllowed, 405),
     (Unmergeable, 422),
     (Refused, 409),
+    (Unprocessable, 422),
     (Invalid, 400),
     (TooLarge, 413),
     (OutOfOrder, 416),
@@ -108,6 +111,8 @@ def _body(error: PerdureError) -> dict[str, object]:
         return {"message": {name: [fault] for name, fault in error.faults.items()}}
     if isinstance(error, TooMany):
         return {"message": {"error": str(error)}}
+    if isinstance(error, ParametersInvalid | Unprocessable):
+        return {"message": text_of(error), "error": str(error)}  # GitLab says it under `error` alone
     return {"message": text_of(error)}
 
 
@@ -126,7 +131,7 @@ async def _on_perdure_error(request: Request, error: Exception) -> JSONResponse:
 async def _on_bad_request(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     faults = ", ".join(f"{'.'.join(str(part) for part in fault['loc'][1:])} {fault['msg']}" for fault in error.errors())
-    return JSONResponse({"message": f"400 Bad request: {faults}"}, 400)
+    return JSONResponse({"message": f"400 Bad request: {faults}", "error": faults}, 400)
 
 
 async def _on_http_error(request: Request, error: Exception) -> JSONResponse:

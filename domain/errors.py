@@ -11,7 +11,10 @@ PerdureError
 │   ├── Taken            a name that may be there once is somebody's; carries whether it is the caller's own
 │   └── Unmergeable      what shall be merged does not go together
 ├── Invalid              the input is wrong; says what and where
+│   ├── ParametersInvalid  parameters of a call are missing, or are not what they have to be
 │   ├── FieldsInvalid    fields of a thing that is to be stored are wrong; carries the faults of each
+│   │   └── PathTaken    a path that something in another pod has
+│   ├── Unprocessable    it is well written, and yet cannot be taken
 │   ├── ConfigInvalid    `.gitlab-ci.yml` is wrong; carries every issue
 │   ├── ConfigMissing    there is no `.gitlab-ci.yml`
 │   └── PipelineFiltered the rules leave no job, or no pipeline; carries the failure reason
@@ -26,6 +29,7 @@ PerdureError
 """
 
 from datetime import datetime
+from functools import partial
 
 from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
@@ -89,10 +93,6 @@ class Invalid(PerdureError):
     """Input that is wrong; the text says what, where and what to do."""
 
 
-class PathTaken(Invalid):
-    """A path that something in another pod has, or is about to have."""
-
-
 class FieldsInvalid(Invalid):
     """Fields that cannot be stored; `faults` says of each field what is wrong, in GitLab's words."""
 
@@ -100,6 +100,22 @@ class FieldsInvalid(Invalid):
         """Take one fault a field."""
         super().__init__(", ".join(f"{name} {fault}" for name, fault in faults.items()))
         self.faults = faults
+
+    def __reduce__(self) -> tuple[partial["FieldsInvalid"], tuple[()]]:
+        """Come back whole from another process."""
+        return partial(type(self), **self.faults), ()
+
+
+class PathTaken(FieldsInvalid):
+    """A path that something in another pod has, or is about to have."""
+
+
+class ParametersInvalid(Invalid):
+    """Parameters of a call that are missing, or are not what they have to be."""
+
+
+class Unprocessable(Invalid):
+    """Input that is well written and yet cannot be taken; GitLab tells it apart."""
 
 
 class ConfigInvalid(Invalid):

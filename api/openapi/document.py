@@ -6,7 +6,6 @@ from typing import Any, Final, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from api.openapi.examples import Example, examples
@@ -20,7 +19,10 @@ PREFIX: Final = "/api/v4/"
 _SCHEMAS: Final = "#/components/schemas/{model}"
 _MESSAGE: Final[Schema] = {
     "type": "object",
-    "properties": {"message": {"description": "What is wrong: a text, or texts by field."}},
+    "properties": {
+        "message": {"description": "What is wrong: a text, or texts by field."},
+        "error": {"type": "string", "description": "The same of parameters that are missing or of the wrong kind."},
+    },
 }
 _ERRORS: Final = {
     400: ("Invalid", "The call is wrong; `message` says what, where and why."),
@@ -43,14 +45,18 @@ _ABOUT: Final = (
 
 def described(document: Schema, routes: Collection[APIRoute]) -> Schema:
     """The document with all that; `document` itself is changed. `routes` are those of which it tells."""
-    models = dict(_models(routes))
+    bodies = dict(_bodies(routes))
     names, definitions = models_json_schema(
-        [(model, "validation") for model in dict.fromkeys(models.values())], ref_template=_SCHEMAS
+        [(model, "validation") for model in dict.fromkeys(body.model for body in bodies.values())],
+        ref_template=_SCHEMAS,
     )
     document["info"]["description"] = _ABOUT
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     _add(schemas, definitions.get("$defs", {}))
+    for given in bodies.values():
+        known = schemas[names[given.model, "validation"]["$ref"].rpartition("/")[2]].setdefault("properties", {})
+        known |= {name: one.schema for name, one in given.without_effect.items() if name not in known}
     typed = {call: str(route.status_code or 200) for call, route in _calls(routes) if has_type(route.response_model)}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -58,8 +64,8 @@ def described(document: Schema, routes: Collection[APIRoute]) -> Schema:
     parts.setdefault("securitySchemes", {}).update(_SCHEMES)
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            model = models.get((method.upper(), path))
-            body = None if model is None else names[model, "validation"]
+            given = bodies.get((method.upper(), path))
+            body = None if given is None else names[given.model, "validation"]
             _describe(operation, method.upper(), path, body)
             if (example := examples().get((method.upper(), path))) is not None and path.startswith(PREFIX):
                 _show(operation, example, typed.get((method.upper(), path)))
@@ -89,19 +95,18 @@ def _calls(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], APIRou
         yield from (((method, route.path_format), route) for method in route.methods or ())
 
 
-def _models(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], type[BaseModel]]]:
-    """The model of the parameters of each call that has one, by method and path."""
+def _bodies(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], Given[Any]]]:
+    """What reads the parameters of each call that has any in its body, by method and path."""
     for call, route in _calls(routes):
-        model = _model_of(route.dependant)
-        if model is not None:
-            yield call, model
+        given = _given_of(route.dependant)
+        if given is not None:
+            yield call, given
 
 
-def _model_of(dependant: Dependant) -> type[BaseModel] | None:
+def _given_of(dependant: Dependant) -> Given[Any] | None:
     if isinstance(dependant.call, Given):
-        found: type[BaseModel] = dependant.call.model
-        return found
-    return next((model for one in dependant.dependencies if (model := _model_of(one)) is not None), None)
+        return dependant.call
+    return next((given for one in dependant.dependencies if (given := _given_of(one)) is not None), None)
 
 
 def _responses() -> Schema:

@@ -45,11 +45,11 @@ from api.pages.projects import (
     home,
     integrations,
     new_project,
-    release_files,
+    releases,
     unit_tests,
     uploads,
 )
-from api.pages.repositories import commits, comparisons, trees
+from api.pages.repositories import commits, comparisons, downloads, tags, trees
 from api.pages.runners import runners
 from api.pages.schedules import schedule_form, schedules
 from api.routes import RouteList
@@ -75,7 +75,9 @@ _PROJECTS: Final = (
     environment_form,
     environment,
     integrations,
-    release_files,
+    releases,
+    tags,
+    downloads,
     uploads,
     commits,
     comparisons,

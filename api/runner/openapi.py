@@ -36,6 +36,7 @@ _WISHES: Final = {
     "run_untagged": _FLAG,
     "locked": _FLAG,
     "paused": _FLAG,
+    "active": {"type": "boolean", "description": "Older runners say it instead of `paused`.", "deprecated": True},
     "access_level": {"type": "string", "enum": ["not_protected", "ref_protected"]},
     "maximum_timeout": {"type": "integer", "minimum": 600, "description": "Seconds."},
 }

@@ -15,6 +15,7 @@ from application.pipelines.operations import Asked, ask
 from domain.errors import Invalid, NotFound, Refused
 from domain.messages import Answer, Operation
 from domain.pipelines.commands import JOB_OPERATIONS, PIPELINE_OPERATIONS
+from domain.pipelines.operations import require_playable
 from domain.steps.beginning import begin_at
 from models.repositories.pipelines import loading, pinned_steps
 from storage.step_results import results_of
@@ -60,6 +61,8 @@ async def ask_checked(services: Services, pipeline_id: int, name: str, operation
     """
     async with services.database.read() as connection:
         loaded = await loading.load(connection, pipeline_id)
+    if name == "play_job" and operation.job_id is not None:
+        require_playable(loaded.pipeline, operation.job_id)
     # With verdicts that nobody folded, only the workflow knows what the jobs are about to become.
     if not loaded.verdicts:
         try:

@@ -1,7 +1,8 @@
 """Parameters of a call as GitLab takes them: from the query, a form or a JSON document, all alike."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -11,7 +12,8 @@ from pydantic import BaseModel, ValidationError, model_validator
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from api.deps import ServicesDep
-from domain.errors import Invalid, TooLarge
+from api.v4.without_effect import Parameters, refuse_unkept
+from domain.errors import FieldsInvalid, Invalid, ParametersInvalid, TooLarge
 from domain.size_limits import of_installation
 
 _MANY: Final = 1000
@@ -36,41 +38,70 @@ class Optionals(BaseModel):
 class Given(Generic[Model]):
     """A dependency that reads the parameters of a call into `model`; the OpenAPI document tells of it."""
 
-    def __init__(self, model: type[Model], limit: str) -> None:
+    def __init__(self, model: type[Model], limit: str, without_effect: Parameters) -> None:
         """`limit` is the field of `SizeLimits` that says how large the body may be."""
         self.model = model
+        self.without_effect = without_effect
         self._limit = limit
 
     async def __call__(self, request: Request, services: ServicesDep) -> Model:
         """The parameters. Raises `Invalid` with every fault."""
         most = getattr(services.settings.sizes, self._limit)
-        return validated(self.model, await parameters(request, most, self._limit))
+        values = await parameters(request, most, self._limit)
+        refuse_unkept(self.without_effect, values)
+        return validated(self.model, values)
 
 
-def given(model: type[Model], limit: str = "json_bytes") -> Given[Model]:
+def given(
+    model: type[Model], limit: str = "json_bytes", without_effect: Parameters = MappingProxyType({})
+) -> Given[Model]:
     """A dependency that reads the parameters of a call into `model`. Raises `Invalid` with every fault.
 
-    `limit` is the field of `SizeLimits` that says how large the body may be.
+    `limit` is the field of `SizeLimits` that says how large the body may be; `without_effect` are those that GitLab
+    documents and that nothing here heeds.
     """
-    return Given(model, limit)
+    return Given(model, limit, without_effect)
 
 
 def validated(model: type[Model], values: dict[str, Any]) -> Model:
-    """The model that these values make. Raises `Invalid` with every fault."""
+    """The model that these values make. Raises `ParametersInvalid` or `FieldsInvalid` with every fault."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise Invalid(", ".join(_fault(fault) for fault in error.errors())) from error
+        faults = error.errors()
+        wrong = [fault for fault in faults if fault["type"] not in _OF_VALUES]
+        if wrong:
+            raise ParametersInvalid(", ".join(f"{_name(fault)} {_text(fault)}" for fault in wrong)) from error
+        raise FieldsInvalid(**{_name(fault): _text(fault) for fault in faults}) from error
 
 
-def _fault(fault: Any) -> str:
+_OF_VALUES: Final[Mapping[str, str]] = {
+    "string_too_long": "is too long (maximum is {max_length} characters)",
+    "string_too_short": "is too short (minimum is {min_length} character(s))",
+    "string_pattern_mismatch": "is invalid",
+    "value_error": "is invalid: {error}",
+    "too_long": "is too long (maximum is {max_length})",
+    "too_short": "is too short (minimum is {min_length})",
+    "greater_than_equal": "must be greater than or equal to {ge}",
+    "less_than_equal": "must be less than or equal to {le}",
+}
+"""Faults of values that are of the right kind: GitLab tells them field by field, and only when no other is there."""
+_WRONG: Final = {
+    "missing": "is missing",
+    "literal_error": "does not have a valid value",
+    "enum": "does not have a valid value",
+}
+
+
+def _name(fault: Any) -> str:
+    return ".".join(str(part) for part in fault["loc"]) or "request"
+
+
+def _text(fault: Any) -> str:
     """What is wrong, in GitLab's words where it has any."""
-    name = ".".join(str(part) for part in fault["loc"]) or "request"
-    if fault["type"] == "missing":
-        return f"{name} is missing"
-    if fault["type"] in {"literal_error", "enum"}:
-        return f"{name} does not have a valid value"
-    return f"{name} is invalid: {fault['msg'].removeprefix('Value error, ')}"
+    if fault["type"] in _OF_VALUES:
+        return _OF_VALUES[fault["type"]].format(**fault.get("ctx", {}))
+    return _WRONG.get(fault["type"]) or f"is invalid: {fault['msg']}"
 
 
 async def parameters(request: Request, limit: int, name: str = "json_bytes") -> dict[str, Any]:

@@ -99,7 +99,7 @@ async def _made(connection: AsyncConnection, profile: Profile, username: str, no
     if not username:
         raise Forbidden("This account is changing; try again.")
     if not await namespaces.is_free(connection, username):
-        raise PathTaken(f"Username {username} has already been taken.")
+        raise PathTaken(username="has already been taken")
     user_id = await accounts.create_user(connection, username, profile.name or username, profile.email, now)
     return await accounts.get(connection, user_id)
 

@@ -8,7 +8,7 @@ from application.services import Services
 from auth.permissions import Action
 from domain.config.readers.environment import TIERS
 from domain.environments.places import deployed_url, is_environment_name
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.variables.environment_variables import environment_slug, guessed_tier
 from models.notifications import project_topic
 from models.repositories.environments import environments
@@ -18,7 +18,7 @@ _PLAIN_TEXT: Final = str.maketrans({"$": "$$", "%": "%%"})
 _NOT_A_NAME: Final = (
     "name is invalid: it can contain only letters, digits, spaces and - _ / $ { } ., and cannot start or end with /."
 )
-_NOT_A_TIER: Final = f"tier is invalid: choose one of {', '.join(TIERS)}."
+_NOT_A_TIER: Final = f"is invalid: choose one of {', '.join(TIERS)}."
 
 
 async def create(
@@ -27,7 +27,7 @@ async def create(
     """Make an environment that no job has deployed to yet; without a tier, its name tells. Raises `Invalid`."""
     project.require(Action.RUN)
     if not is_environment_name(name):
-        raise Invalid(_NOT_A_NAME)
+        raise FieldsInvalid(name=_NOT_A_NAME)
     tier = _tier(tier) or guessed_tier(name)
     given = {"slug": environment_slug(name), "tier": tier, "external_url": _address(external_url)}
     async with services.database.write() as connection:
@@ -64,12 +64,12 @@ async def change(
 
 def _tier(tier: str | None) -> str | None:
     if tier and tier not in TIERS:
-        raise Invalid(_NOT_A_TIER)
+        raise FieldsInvalid(tier=_NOT_A_TIER)
     return tier or None
 
 
 def _address(text: str | None) -> str:
     """An address that a page may link to. Raises `Invalid` for others."""
     if text and not deployed_url(text.translate(_PLAIN_TEXT), {}):
-        raise Invalid("external_url is invalid: it must be an http or https address with a host.")
+        raise FieldsInvalid(external_url="is invalid: it must be an http or https address with a host.")
     return text or ""

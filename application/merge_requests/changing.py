@@ -14,7 +14,7 @@ from application.merge_requests.news import Cause
 from application.merge_requests.opening import make_pipeline
 from application.merge_requests.telling import tell
 from application.services import Services
-from domain.errors import Invalid, NotAllowed, NotFound, Unmergeable
+from domain.errors import FieldsInvalid, NotAllowed, NotFound, Unmergeable
 from domain.merge_requests.merge_request import AutoMerge, EventType, State, is_draft
 from domain.merge_requests.news import News
 from domain.merge_requests.notes import of_auto_merge_given_up
@@ -36,7 +36,7 @@ async def change(services: Services, here: MergeContext, values: Mapping[str, An
         if here.same_project and target == here.row.source_branch:
             raise Unmergeable("You can't use same project/branch for source and target")
         if await commit_named(here.repository, f"refs/heads/{target}") is None:
-            raise Invalid(f"target_branch is invalid: there is no branch {target!r}")
+            raise FieldsInvalid(target_branch=f"is invalid: there is no branch {target!r}")
         heads = await bring_head(services, here.target.id, here.target.id, here.row.head_sha, target)
     now = services.clock()
     async with services.database.write() as connection:

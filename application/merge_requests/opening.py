@@ -14,7 +14,7 @@ from application.merge_requests.news import Cause
 from application.merge_requests.pipelines import carry_out
 from application.merge_requests.telling import tell
 from application.services import Services
-from domain.errors import Invalid, PerdureError, Unmergeable
+from domain.errors import FieldsInvalid, PerdureError, Unmergeable
 from domain.merge_requests.merge_request import EventType, ref_of
 from domain.merge_requests.news import News
 from git.reading.revision import commit_named
@@ -115,7 +115,7 @@ async def _heads(services: Services, source: ProjectRow, target: ProjectRow, new
 async def _head(repository: Repository, branch: str, name: str) -> str:
     sha = await commit_named(repository, f"refs/heads/{branch}") if branch else None
     if sha is None:
-        raise Invalid(f"{name} is invalid: there is no branch {branch!r}")
+        raise FieldsInvalid(**{name: f"is invalid: there is no branch {branch!r}"})
     return sha
 
 

@@ -9,7 +9,7 @@ from application.access import access_to, caller_from
 from application.pushes.push import move_and_note
 from application.services import Services
 from auth.permissions import Action
-from domain.errors import Forbidden, Invalid
+from domain.errors import FieldsInvalid, Forbidden, Invalid
 from git.transport.mirroring import Remote, fetch, follow, wanted_updates
 from git.transport.push import RefUpdate
 from models.repositories.accounts import accounts
@@ -30,11 +30,11 @@ def checked_url(url: str) -> tuple[str, str]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise Invalid("url is invalid: it is no address.") from error
+        raise FieldsInvalid(url="is invalid: it is no address.") from error
     secret = unquote(parts.netloc.rpartition("@")[0])
     odd = any(not sign.isprintable() or sign.isspace() for sign in url + secret) or len(url) > MAX_URL
     if parts.scheme not in PORTS or not _HOST.fullmatch(parts.hostname or "") or odd or parts.query or parts.fragment:
-        raise Invalid("url is invalid: only http and https are followed, as in https://host/group/project.git.")
+        raise FieldsInvalid(url="is invalid: only http and https are followed, as in https://host/group/project.git.")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
     return parts._replace(netloc=host if port is None else f"{host}:{port}").geturl(), secret
 

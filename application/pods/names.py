@@ -91,7 +91,7 @@ async def _claim(cluster: Cluster, claim_id: str, kind: ClaimKind, name: str) ->
     except Taken as error:
         if kind is ClaimKind.EMAIL:
             raise Refused("Email has already been taken") from error
-        raise PathTaken(f"Path {name} has already been taken.") from error
+        raise PathTaken(path="has already been taken") from error
     except Unavailable as error:
         raise Unavailable(
             f"The directory of the pods is away, which has to know that the name {name} is nobody's. What has its name "

@@ -1,19 +1,24 @@
 """New projects: where they may be made, and their row with its repository."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
+from application.access import access_to
 from application.audit import record
 from application.group_access import GroupAccess, access_to_group
 from application.pods.visitors import require_own
+from application.pushes.committing import WantedCommit, commit_files
 from application.services import Services
 from auth.permissions import OWNER, Caller, GroupAction
 from domain.errors import Forbidden, NotFound
+from git.writing.file_actions import FileAction, Kind
 from models.repositories.accounts import accounts, members
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
 from models.repositories.projects import projects
 from models.rows.namespaces import NamespaceRow
-from models.tables.projects import DEFAULT_GIT_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +29,13 @@ class NewProjectFacts:
     name: str
     visibility: str = "private"
     default_branch: str = "main"
-    description: str = ""
-    git_depth: int | None = DEFAULT_GIT_DEPTH
-    git_fetch: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Other columns of its row."""
+    readme: bool = False
 
 
 async def create(services: Services, caller: Caller, owner: NamespaceRow, facts: NewProjectFacts) -> int:
-    """Create a project with its empty repository; the caller becomes its owner. Raises `Conflict`, `Invalid`."""
+    """Create a project with its repository, empty or with a README; the caller becomes its owner. Raises `Invalid`."""
     now = services.clock()
     async with services.database.write() as connection:
         key = await projects.create_project(
@@ -42,15 +47,25 @@ async def create(services: Services, caller: Caller, owner: NamespaceRow, facts:
             now,
             visibility=facts.visibility,
             default_branch=facts.default_branch,
-            description=facts.description,
-            git_depth=facts.git_depth,
-            git_fetch=facts.git_fetch,
+            **facts.settings,
         )
         # Inside the transaction: a project without repository must not exist; a folder that is left over harms nobody.
         await services.repositories.create(key, facts.default_branch)
         entity = Entity("project", key, f"{owner.full_path}/{facts.path}")
-        await record(connection, caller, entity, Happened("project_created", {"visibility": facts.visibility}), now)
+        values = {"visibility": facts.visibility, **facts.settings}
+        await record(connection, caller, entity, Happened("project_created", values), now)
+    if facts.readme:
+        await _commit_readme(services, caller, key, facts)
     return key
+
+
+async def _commit_readme(services: Services, caller: Caller, key: int, facts: NewProjectFacts) -> None:
+    description = facts.settings.get("description")
+    text = f"# {facts.name}\n" + (f"\n{description}\n" if description else "")
+    action = FileAction(kind=Kind.CREATE, path="README.md", content=text.encode())
+    wanted = WantedCommit(branch=facts.default_branch, message="Initial commit", actions=[action])
+    access = await access_to(services, caller, key)
+    await commit_files(services, access, services.repositories.get(key), wanted)
 
 
 def require_project_creation(found: GroupAccess) -> None:
@@ -70,6 +85,20 @@ async def namespace_for(services: Services, caller: Caller, reference: str | Non
     found = await access_to_group(services, caller, reference)
     require_project_creation(found)
     return found.row
+
+
+async def ensure_own_namespace(services: Services, caller: Caller) -> None:
+    """Make the caller's own namespace, if they may have one: in GitLab everybody has theirs from the start."""
+    if not caller.is_known or caller.job_id:
+        return
+    async with services.database.read() as connection:
+        if (
+            await namespaces.own_of(connection, [caller.user_id])
+            or (await accounts.get(connection, caller.user_id)).bot
+        ):
+            return
+    with suppress(Forbidden):  # visitors have theirs at home, and a group may have the name
+        await _own_namespace(services, caller)
 
 
 async def _own_namespace(services: Services, caller: Caller) -> NamespaceRow:

@@ -12,7 +12,7 @@ from application.access import ProjectAccess
 from application.pushes.tagging import make_tag
 from application.services import Services
 from auth.permissions import Action
-from domain.errors import Invalid, Refused
+from domain.errors import Invalid, Refused, Unprocessable
 from domain.projects.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
@@ -100,7 +100,7 @@ async def _commit_of_tag(
     if (known := await repository.resolve(full_name)) is not None:
         return known
     if not new.ref:
-        raise Invalid(f"Ref is not specified: there is no tag {new.tag}, so say where to make it.")
+        raise Unprocessable(f"Ref is not specified: there is no tag {new.tag}, so say where to make it.")
     sha = await repository.resolve(new.ref)
     if sha is None:
         raise Invalid(f"The tag {new.tag} cannot be made: there is no branch, tag or commit {new.ref!r}.")

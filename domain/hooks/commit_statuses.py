@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.pipelines.status import Status
 
 
@@ -143,7 +143,9 @@ def api_of(forge: Forge, repository_url: str) -> tuple[str, str]:
     path = parts.path.strip("/").removesuffix(".git")
     is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
     if not is_address or parts.username or path.count("/") < 1 or (forge is not Forge.GITLAB and path.count("/") > 1):
-        raise Invalid("repository_url is invalid: give the address of the repository's page, without a token in it.")
+        raise FieldsInvalid(
+            repository_url="is invalid: give the address of the repository's page, without a token in it."
+        )
     if forge is Forge.GITHUB:
         own = f"{parts.scheme}://{parts.netloc}/api/v3"
         return ("https://api.github.com" if parts.hostname in _GITHUB_HOSTS else own), path

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from domain.errors import Invalid
+from domain.errors import Invalid, Unprocessable
 from domain.hooks.webhooks import signing_key
 
 REDACTED: Final = "[REDACTED]"
+NOT_IN_HEADERS: Final = "is invalid: it goes into a header, so take printable ASCII characters."
 AGENT: Final = "perdure"
 
 _VARIABLE: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]*)\}")
@@ -91,7 +92,9 @@ def address_of(url: str, variables: Mapping[str, str]) -> str:
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in variables:
-            raise Invalid(f"url names the variable {{{found[1]}}}, which is not set; give it in url_variables.")
+            raise Unprocessable(
+                f"Invalid url given: it names the variable {{{found[1]}}}, which is not set; give it in url_variables."
+            )
         return variables[found[1]]
 
     return _VARIABLE.sub(value, url)
@@ -100,9 +103,14 @@ def address_of(url: str, variables: Mapping[str, str]) -> str:
 def check_header(name: str, value: str) -> None:
     """Raise `Invalid` for a header that cannot be sent, or that is the connection's business."""
     if not _HEADER_NAME.fullmatch(name) or name.lower() in _OURS:
-        raise Invalid(f"custom_headers: {name[:100]!r} cannot be used; take letters, digits, - and _, and no {_NAMES}.")
+        raise Unprocessable(
+            f"Custom headers validation failed: {name[:100]!r} cannot be used; "
+            f"take letters, digits, - and _, and no {_NAMES}."
+        )
     if not value or len(value) > _MAX_VALUE or _NO_VALUE.search(value):
-        raise Invalid(f"custom_headers: the value of {name} must have 1 to {_MAX_VALUE} printable characters.")
+        raise Unprocessable(
+            f"Custom headers validation failed: the value of {name} must have 1 to {_MAX_VALUE} printable characters."
+        )
 
 
 _NAMES: Final = ", ".join(sorted(_OURS))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from domain.config.rules.patterns import pattern_of
-from domain.errors import Invalid
+from domain.errors import Invalid, Unprocessable
 
 
 class Event(StrEnum):
@@ -126,9 +126,12 @@ class BranchFilter(StrEnum):
 
 
 def check_branch_filter(strategy: str, text: str) -> None:
-    """Raise `Invalid` for a regular expression that RE2 does not know."""
+    """Raise `Unprocessable` for a regular expression that RE2 does not know."""
     if strategy == BranchFilter.REGEX and text:
-        pattern_of(text)
+        try:
+            pattern_of(text)
+        except Invalid as error:
+            raise Unprocessable(f"Invalid branch filter given: {error}") from error
 
 
 def passes_branch_filter(strategy: str, text: str, branch: str) -> bool:

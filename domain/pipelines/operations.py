@@ -6,6 +6,7 @@ Each operation is a function (pipeline, job) -> `Changes`, or raises `Refused` a
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from domain.config.plan import When
 from domain.errors import NotFound, Refused
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.refusals import refusal
@@ -48,6 +49,16 @@ def _find(pipeline: Pipeline, job_id: int) -> Job:
             f"Job {job_id} is not the latest attempt of any job of pipeline {pipeline.id}; name the latest attempt."
         )
     return job
+
+
+def require_playable(pipeline: Pipeline, job_id: int) -> None:
+    """Raise `Refused` for a job that was never meant to wait for a person or a time: people retry such a one.
+
+    A stop job that has no `when: manual` is played by its environment all the same.
+    """
+    job = pipeline.job(job_id)
+    if job is not None and job.when not in {When.MANUAL, When.DELAYED}:
+        raise Refused(refusal(pipeline, job, "start"))
 
 
 def play_job(pipeline: Pipeline, job_id: int) -> Changes:

@@ -14,6 +14,7 @@ from domain.pipelines.status import COMPLETE, Status
 
 RULES: Final[Mapping[str, str]] = {
     "play": "only a manual, scheduled or finished job can be played",
+    "start": "only a manual or delayed job can be played",
     "retry": "only a finished job can be retried",
     "cancel": "there is nothing to cancel",
     "unschedule": "only a scheduled job can be unscheduled",

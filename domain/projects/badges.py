@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.pipelines.status import Status
 
 MAX_ADDRESS: Final = 2000
@@ -49,7 +49,9 @@ _MEANINGS: Final[Mapping[str, Callable[[BadgeFacts], str | None]]] = {
 def checked_address(address: str, field: str) -> str:
     """The address, which may hold placeholders. Raises `Invalid` for one that is not of http or https."""
     if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
-        raise Invalid(f"{field} is invalid: give an http or https address of at most {MAX_ADDRESS} characters.")
+        raise FieldsInvalid(
+            **{field: f"is invalid: give an http or https address of at most {MAX_ADDRESS} characters."}
+        )
     return address
 
 

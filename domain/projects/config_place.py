@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 
 CONFIG_FILE: Final = ".gitlab-ci.yml"
 AUTO_DEVOPS: Final = "Auto-DevOps.gitlab-ci.yml"
@@ -60,7 +60,7 @@ def config_place(text: str) -> ConfigPlace:
     found = _OF_PROJECT.fullmatch(text)
     path = found["path"] if found else text or CONFIG_FILE
     if path.startswith("/") or ".." in path:
-        raise Invalid("ci_config_path can't include leading slash or directory traversal.")
+        raise FieldsInvalid(ci_config_path="can't include leading slash or directory traversal.")
     if found is None:
         return InRepository(path)
     include = {"project": found["project"], "file": path, **({"ref": found["ref"]} if found["ref"] else {})}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 
 DEFAULT_COLOR: Final = "#6699cc"
 """Of a label that comes to be because a merge request is given it, as in GitLab."""
@@ -40,7 +40,7 @@ def color_of(text: str) -> str:
         return text
     known = _NAMED.get(text.lower())
     if known is None:
-        raise Invalid(f"color is invalid: {text!r} is none; write #rrggbb, #rgb, or one of {', '.join(_NAMED)}.")
+        raise FieldsInvalid(color=f"is invalid: {text!r} is none; write #rrggbb, #rgb, or one of {', '.join(_NAMED)}.")
     return known
 
 
@@ -55,5 +55,5 @@ def checked_name(name: str) -> str:
     """A name without blanks around it. Raises `Invalid`: lists of labels have commas between them."""
     found = name.strip()
     if not found or len(found) > MAX_NAME or "," in found:
-        raise Invalid(f"name is invalid: a label's has 1 to {MAX_NAME} characters and no comma.")
+        raise FieldsInvalid(name=f"is invalid: a label's has 1 to {MAX_NAME} characters and no comma.")
     return found

@@ -5,7 +5,7 @@ Source: GitLab: "Project-level Secure Files" (5 MB a file, 100 files a project, 
 
 from typing import Final
 
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid, Invalid
 from domain.size_limits import SizeLimit, fixed
 
 MAX_FILES: Final = 100
@@ -20,8 +20,8 @@ def checked_name(name: str) -> str:
     if not name:
         raise Invalid("name is missing")
     if name in {".", ".."} or _FORBIDDEN.intersection(name) or not name.isprintable() or len(name) > _MAX_NAME:
-        raise Invalid(
-            f"name is invalid: it must be that of a file without a folder, of at most {_MAX_NAME} characters."
+        raise FieldsInvalid(
+            name=f"is invalid: it must be that of a file without a folder, of at most {_MAX_NAME} characters."
         )
     return name
 
@@ -29,6 +29,6 @@ def checked_name(name: str) -> str:
 def check_room(name: str, count: int, *, is_taken: bool) -> None:
     """Raise `Invalid` where a project of `count` files may have no further one, or has one of this name."""
     if is_taken:
-        raise Invalid(f"name is invalid: the project has a secure file {name}; remove that one first.")
+        raise FieldsInvalid(name=f"is invalid: the project has a secure file {name}; remove that one first.")
     if count >= MAX_FILES:
         raise Invalid(f"A project has {MAX_FILES} secure files at most; remove one of them first.")

@@ -16,6 +16,7 @@ SECTIONS: Final = (
     Section("pipelines", "Pipelines", "/-/pipelines", "p"),
     Section("merge_requests", "Merge requests", "/-/merge_requests", "m"),
     Section("environments", "Environments", "/-/environments", "e"),
+    Section("releases", "Releases", "/-/releases", "r"),
     Section("schedules", "Schedules", "/-/pipeline_schedules", "s"),
     Section("tests", "Tests", "/-/flaky_tests", "t"),
     Section("figures", "Figures", "/-/pipelines/charts", "c"),

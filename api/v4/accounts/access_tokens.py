@@ -31,7 +31,7 @@ from auth.routable_token import personal_token
 from auth.scopes import OF_PROJECTS, Scope, checked_scopes
 from auth.secret_token import digest
 from domain.decimal_number import decimal_number
-from domain.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound, Unauthenticated
 from domain.moments import moment
 from models.repositories.accounts import access_tokens, accounts, members
 from models.repositories.accounts.access_tokens import ListedToken, TokenFilter
@@ -117,9 +117,9 @@ def checked_end(services: Services, expires_at: date | None) -> date | None:
     """The day on which a token ends. Raises `Invalid` for one that has been, or is too far."""
     today = services.clock().date()
     if expires_at is not None and expires_at <= today:
-        raise Invalid("expires_at is invalid: must be a future date")
+        raise FieldsInvalid(expires_at="is invalid: must be a future date")
     if expires_at is not None and expires_at > today + _MAX_LIFETIME:
-        raise Invalid(f"expires_at is invalid: must be before {(today + _MAX_LIFETIME).isoformat()}")
+        raise FieldsInvalid(expires_at=f"is invalid: must be before {(today + _MAX_LIFETIME).isoformat()}")
     return expires_at
 
 

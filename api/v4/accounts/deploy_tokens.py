@@ -26,7 +26,7 @@ from auth.permissions import Action, GroupAction, require_admin
 from auth.routable_token import deploy_token
 from auth.scopes import OF_DEPLOYMENT, checked_scopes
 from auth.secret_token import digest
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.moments import moment
 from models.repositories.installation.audit import Happened
 from models.repositories.namespaces import deploy_tokens
@@ -94,7 +94,7 @@ def _new_token(services: Services, found: OwnerAccess) -> str:
 def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -> dict[str, Any]:
     """What is kept of a new token. Raises `Invalid`."""
     if new.expires_at is not None and new.expires_at <= services.clock():
-        raise Invalid("expires_at is invalid: must be a time to come")
+        raise FieldsInvalid(expires_at="is invalid: must be a time to come")
     is_of_jobs = new.name == OF_JOBS and owner.project_id is not None
     return {
         "name": new.name,

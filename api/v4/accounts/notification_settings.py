@@ -16,7 +16,7 @@ from api.v4.owned_routes import mounted, of_owner
 from api.v4.parameters import Optionals, given
 from api.v4.representation.notifications import NotificationSettingsResponse
 from api.v4.representation.notifications import settings as shown
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.notifications.levels import AT_FIRST, EVENTS, Level, Setting
 from models.repositories.accounts import accounts
 from models.repositories.notifications import mailing, notification_settings
@@ -82,12 +82,12 @@ async def set_settings(
     """Choose how much; what is not given stays as it is."""
     chosen = {name: value for name in EVENTS if (value := getattr(asked, name)) is not None}
     if place.is_everything and asked.level is Level.GLOBAL:
-        raise Invalid("level is invalid: this is the global one; choose it for a project or a group.")
+        raise FieldsInvalid(level="is invalid: this is the global one; choose it for a project or a group.")
     async with services.database.write() as connection:
         if asked.notification_email is not None:
             person = await accounts.get(connection, place.user_id)
             if not place.is_everything or asked.notification_email != person.email:
-                raise Invalid("notification_email is invalid: e-mails go to the address of the account.")
+                raise FieldsInvalid(notification_email="is invalid: e-mails go to the address of the account.")
         before = await notification_settings.find(connection, place.user_id, place.owner) or _at_first(place)
         after = Setting(asked.level or before.level, {**before.events, **chosen})
         await notification_settings.put(connection, place.user_id, place.owner, after, services.clock())

@@ -22,7 +22,7 @@ from api.v4.representation.people import AccountResponse, account
 from application.audit import record
 from auth.permissions import Caller
 from auth.ssh_key import fingerprints, read_public_key
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid, Invalid
 from domain.moments import moment
 from models.repositories.accounts import accounts, identities, ssh_keys
 from models.repositories.installation.audit import Entity, Happened
@@ -95,7 +95,7 @@ async def _add(services: Services, caller: Caller, user_id: int, new: NewKey) ->
     """Keep a key of a person. Raises `Invalid` for what is none, and for one that is known."""
     known, now = read_public_key(new.key), services.clock()
     if new.expires_at is not None and new.expires_at <= now:
-        raise Invalid("expires_at is invalid: must be a time to come")
+        raise FieldsInvalid(expires_at="is invalid: must be a time to come")
     values = {"title": new.title, "usage_type": new.usage_type, "expires_at": new.expires_at}
     values |= {"public_key": known.text, "sha256": known.sha256, "md5": known.md5}
     async with services.database.write() as connection:

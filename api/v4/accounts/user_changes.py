@@ -14,12 +14,13 @@ from api.v4.accounts.users import accounts_of
 from api.v4.names import TopPathName
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import AccountResponse, account
+from api.v4.without_effect import USER
 from application.audit import record
 from application.pods import names
 from application.pods.visitors import require_own
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
-from domain.errors import FieldsInvalid, Forbidden, Invalid, Refused
+from domain.errors import FieldsInvalid, Forbidden, Refused
 from domain.pods.visits import BLOCKED_AT_HOME
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, sessions, visits
@@ -42,6 +43,7 @@ router = RouteList()
 class UserChanges(Optionals):
     """Parameters of `PUT /users/:id`; what is not given stays."""
 
+    username: str | None = None
     name: str | None = Field(default=None, min_length=1, max_length=255)
     email: str | None = Field(default=None, pattern=_EMAIL, max_length=255)
     admin: bool | None = None
@@ -81,7 +83,7 @@ async def _require_free(connection: AsyncConnection, email: str, own: int = 0) -
 
 @router.post("/users", status_code=201)
 async def create_user(
-    new: Annotated[NewUser, Depends(given(NewUser))], caller: KnownCallerDep, services: ServicesDep
+    new: Annotated[NewUser, Depends(given(NewUser, without_effect=USER))], caller: KnownCallerDep, services: ServicesDep
 ) -> AccountResponse:
     """Add a person; only administrators may."""
     require_admin(caller)
@@ -94,7 +96,7 @@ async def create_user(
         services.database.write() as connection,
     ):
         if not await namespaces.is_free(connection, new.username):
-            raise Invalid(f"Username {new.username} has already been taken.")
+            raise Refused("Username has already been taken")
         user_id = await accounts.create_user(connection, new.username, name, email, now, **values)
         await _require_free(connection, email, user_id)
         row = await accounts.get(connection, user_id)
@@ -107,7 +109,7 @@ async def create_user(
 @router.put("/users/{user_id}")
 async def change_user(
     user_id: Id,
-    changes: Annotated[UserChanges, Depends(given(UserChanges))],
+    changes: Annotated[UserChanges, Depends(given(UserChanges, without_effect=USER))],
     caller: KnownCallerDep,
     services: ServicesDep,
 ) -> AccountResponse:
@@ -116,6 +118,8 @@ async def change_user(
     values, now = await changes.values(services), services.clock()
     async with services.database.read() as connection:
         before = await accounts.get(connection, user_id)
+    if changes.username not in {None, before.username}:
+        raise FieldsInvalid(username="cannot be changed; tokens, paths and other pods know the person by it")
     for column in _OF_HOME.keys() & values.keys():
         require_own(services, before, _OF_HOME[column])
     is_new = values.get("email", before.email).lower() != before.email.lower()

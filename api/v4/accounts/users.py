@@ -14,6 +14,7 @@ from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep
 from api.v4.pagination import PagingDep
 from api.v4.representation.people import AccountResponse, PersonResponse, account, person
+from application.projects.creation import ensure_own_namespace
 from auth.permissions import Caller
 from models.repositories.accounts import accounts, identities
 from models.repositories.accounts.people import PeopleFilter, people
@@ -27,6 +28,7 @@ router = RouteList()
 @router.get("/user")
 async def current_user(caller: KnownCallerDep, services: ServicesDep) -> AccountResponse:
     """Who I am."""
+    await ensure_own_namespace(services, caller)
     async with services.database.read() as connection:
         row = await accounts.get(connection, caller.user_id)
         return (await accounts_of(connection, [row], services.settings.url))[0]

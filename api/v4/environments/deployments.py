@@ -117,7 +117,7 @@ async def create_deployment(
     project = repository.project
     project.require(Action.RUN)
     if not is_environment_name(new.environment):
-        raise Invalid("environment is invalid: it can contain only letters, digits, spaces and - _ / $ { } .")
+        raise FieldsInvalid(environment="is invalid: it can contain only letters, digits, spaces and - _ / $ { } .")
     sha, title = await _commit(repository, new)
     report = Report(project.row.id, project.caller.user_id, new.ref, new.tag, sha, Status(new.status), title)
     place = Place(new.environment, tier=guessed_tier(new.environment), slug=environment_slug(new.environment))

@@ -15,6 +15,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.environments import EnvironmentDetailsResponse, EnvironmentResponse
 from api.v4.representation.environments import environment as shown
+from api.v4.without_effect import ENVIRONMENT
 from application.environments import changing, stopping
 from domain.environments.places import MAX_NAME, MAX_URL
 from domain.errors import Invalid
@@ -86,7 +87,9 @@ async def _full(services: Services, environment_id: int, project: ProjectRow) ->
 
 @router.post("", status_code=201)
 async def create_environment(
-    new: Annotated[NewEnvironment, Depends(given(NewEnvironment))], project: ProjectDep, services: ServicesDep
+    new: Annotated[NewEnvironment, Depends(given(NewEnvironment, without_effect=ENVIRONMENT))],
+    project: ProjectDep,
+    services: ServicesDep,
 ) -> EnvironmentResponse:
     """Make an environment that no job has deployed to yet."""
     made = await changing.create(services, project, new.name, tier=new.tier, external_url=new.external_url)
@@ -96,7 +99,7 @@ async def create_environment(
 @router.put("/{environment_id}")
 async def change_environment(
     environment_id: Id,
-    changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges))],
+    changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges, without_effect=ENVIRONMENT))],
     project: ProjectDep,
     services: ServicesDep,
 ) -> EnvironmentResponse:

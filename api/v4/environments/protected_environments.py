@@ -25,7 +25,7 @@ from application.audit import record
 from auth.permissions import Action, GroupAction
 from domain.config.readers.environment import TIERS
 from domain.environments.protected_environments import LEVEL_WORDS, checked_level
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from models.repositories.environments import deploy_candidates, protected_environments
 from models.repositories.installation.audit import Happened
 from models.repositories.owner import Owner
@@ -152,12 +152,12 @@ async def _write_levels(connection: AsyncConnection, owner: Owner, rule_id: int,
             await protected_environments.change_level(connection, rule_id, level.id, **values)
     found = await protected_environments.levels_of(connection, [rule_id])
     if not 1 <= len(found.get(rule_id, ())) <= _MAX_LEVELS:
-        raise Invalid(f"deploy_access_levels is invalid: there must be 1 to {_MAX_LEVELS} entries.")
+        raise FieldsInvalid(deploy_access_levels=f"is invalid: there must be 1 to {_MAX_LEVELS} entries.")
 
 
 def _checked_name(owner: Owner, name: str) -> str:
     if owner.namespace_id is not None and name not in TIERS:
-        raise Invalid(f"name must be one of environment tiers: {', '.join(TIERS)}.")
+        raise FieldsInvalid(name=f"must be one of environment tiers: {', '.join(TIERS)}.")
     return name
 
 

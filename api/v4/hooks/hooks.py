@@ -14,6 +14,7 @@ from api.v4.owner_access import OwnerAccess
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.hooks import HookResponse
+from api.v4.without_effect import HOOK
 from application.hooks.secrets import opened_map
 from domain.errors import Invalid
 from domain.hooks.webhooks import HookScope
@@ -46,7 +47,9 @@ async def get_hook(services: ServicesDep, hook: HookAccess = Depends(of_one)) ->
 
 @routes.post("", status_code=201)
 async def create_hook(
-    new: Annotated[NewHook, Depends(given(NewHook))], services: ServicesDep, found: OwnerAccess = Depends(of_owner)
+    new: Annotated[NewHook, Depends(given(NewHook, without_effect=HOOK))],
+    services: ServicesDep,
+    found: OwnerAccess = Depends(of_owner),
 ) -> HookResponse:
     """Make a webhook."""
     scope = hooks.scope_of(found.owner)
@@ -63,7 +66,9 @@ async def create_hook(
 
 @routes.put("/{hook_id}")
 async def change_hook(
-    changes: Annotated[Changes, Depends(given(Changes))], services: ServicesDep, hook: HookAccess = Depends(of_one)
+    changes: Annotated[Changes, Depends(given(Changes, without_effect=HOOK))],
+    services: ServicesDep,
+    hook: HookAccess = Depends(of_one),
 ) -> HookResponse:
     """Change a webhook. Another address forgets what is secret, unless it is given with it."""
     moves = changes.url not in {None, hook.row.url}

@@ -23,8 +23,9 @@ from api.v4.representation.notifications import integration as told_integration
 from application.audit import record
 from application.hooks.secrets import sealed
 from auth.permissions import Action
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, Invalid, NotFound
 from domain.hooks.commit_statuses import Forge, api_of
+from domain.hooks.requests import NOT_IN_HEADERS
 from domain.sealed_for import FORGE
 from models.repositories.hooks import commit_reports, forge_links
 from models.repositories.installation.audit import Happened
@@ -130,7 +131,7 @@ def _values(services: Services, new: Link, kind: Forge, before: ForgeLinkRow | N
     }
     if new.token is not None:
         if not (new.token.isascii() and new.token.isprintable()):
-            raise Invalid("token is invalid: it goes into a header, so take printable ASCII characters.")
+            raise FieldsInvalid(token=NOT_IN_HEADERS)
         values["token"] = sealed(services, new.token, FORGE)
     elif before is None or before.api_url != api_url:
         raise Invalid("token is missing")

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from api.services import Services
 from application.hooks.secrets import sealed, sealed_map
-from domain.errors import Invalid
-from domain.hooks.requests import address_of, check_header, check_variable
+from domain.errors import FieldsInvalid, Unprocessable
+from domain.hooks.requests import NOT_IN_HEADERS, address_of, check_header, check_variable
 from domain.hooks.webhooks import BITS, Event, HookScope, check_branch_filter, flags_of, signing_key
 from outbound.addresses import public_or_within
 from outbound.post import address_fault
@@ -77,14 +77,14 @@ def check_url(services: Services, url: str, variables: Mapping[str, str]) -> Non
     """Raise `Invalid` for an address that nothing can be posted to. Names are looked at when they are called."""
     filled = address_of(url, variables)
     if fault := address_fault(filled):
-        raise Invalid(f"url is invalid: it {fault}.")
+        raise Unprocessable(f"Invalid url given: it {fault}.")
     try:
         address = ip_address(httpx.URL(filled).host)
     except ValueError:
         return
     if not public_or_within(services.settings.outbound_networks)(address):
-        raise Invalid(
-            "url is blocked: it is not on the public internet; "
+        raise Unprocessable(
+            "Invalid url given: it is not on the public internet; "
             "an administrator may permit its network (PERDURE_OUTBOUND_NETWORKS)."
         )
 
@@ -115,7 +115,7 @@ def _secrets(services: Services, changes: Changes) -> dict[str, str]:
     values: dict[str, str] = {}
     if changes.token is not None:
         if not changes.token.isprintable() or not changes.token.isascii():
-            raise Invalid("token is invalid: it goes into a header, so take printable ASCII characters.")
+            raise FieldsInvalid(token=NOT_IN_HEADERS)
         values["token"] = sealed(services, changes.token)
     if changes.signing_token is not None:
         if changes.signing_token:

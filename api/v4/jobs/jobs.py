@@ -20,7 +20,7 @@ from api.v4.pipelines.pipelines import NewVariable
 from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
 from application.environments.deploying import require_deploying_job
-from application.jobs import leavings
+from application.jobs import canceling, leavings
 from application.jobs.starting import inputs_for
 from domain.errors import Invalid
 from domain.messages import Answer, Operation
@@ -43,6 +43,15 @@ class Play(BaseModel):
 
     job_variables_attributes: list[NewVariable] = []
     job_inputs: dict[str, Any] = {}
+
+
+class Cancel(Optionals):
+    """Parameters of `POST /projects/:id/jobs/:job_id/cancel`.
+
+    `force` ends a job that is being canceled already without waiting for its runner; maintainers may.
+    """
+
+    force: bool = False
 
 
 class Retry(Optionals):
@@ -115,9 +124,15 @@ async def get_job(found: JobDep, services: ServicesDep) -> JobResponse:
 
 
 @router.post("/{job_id}/cancel", status_code=201, response_model=AskedJobResponse, responses=KEPT)
-async def cancel_job(found: JobDep, services: ServicesDep) -> JSONResponse:
-    """Cancel a job that has not ended."""
-    return await _ask(services, found, "cancel_job")
+async def cancel_job(
+    cancel: Annotated[Cancel, Depends(given(Cancel))], found: JobDep, services: ServicesDep
+) -> JSONResponse:
+    """Cancel a job that has not ended, or end one that is being canceled, with `force`."""
+    if not cancel.force:
+        return await _ask(services, found, "cancel_job")
+    notice = await canceling.end(services, found.project, found.row)
+    shown = await full(services, found.row.id, found.project.row)
+    return JSONResponse({**shown, "notice": notice} if notice else shown, 201)
 
 
 @router.post("/{job_id}/retry", status_code=201, response_model=AskedJobResponse, responses=KEPT)
@@ -131,7 +146,7 @@ async def retry_job(
 
 @router.post("/{job_id}/play", response_model=AskedJobResponse, responses=KEPT)
 async def play_job(play: Annotated[Play, Depends(given(Play))], found: JobDep, services: ServicesDep) -> JSONResponse:
-    """Start a manual or delayed job now, with variables and values of inputs of its own."""
+    """Start a manual or delayed job, now or once more, with variables and values of inputs of its own."""
     variables = {variable.key: variable.value for variable in play.job_variables_attributes}
     inputs = await inputs_for(services, found.row, play.job_inputs)
     return await _ask(services, found, "play_job", Operation(variables=variables, inputs=inputs), 200)

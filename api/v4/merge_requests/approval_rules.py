@@ -22,7 +22,7 @@ from api.v4.representation.approvals import ApprovalRuleResponse, any_approver_r
 from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import Action
-from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound
+from domain.errors import FieldsInvalid, Forbidden, NotFound
 from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
 from models.rows.projects import ProjectRow
@@ -49,9 +49,11 @@ class Rule(Optionals):
         """Raise `Invalid` for a rule that says more than how many approvals are needed."""
         for name in ("user_ids", "group_ids", "usernames", "protected_branch_ids", "applies_to_all_protected_branches"):
             if getattr(self, name):
-                raise Invalid(f"{name} is invalid: {_NAMED.format(name, name)}")
+                raise FieldsInvalid(**{name: f"is invalid: {_NAMED.format(name, name)}"})
         if self.rule_type not in {None, "any_approver"}:
-            raise Invalid(f"rule_type is invalid: {self.rule_type} is not enforced; the type here is any_approver.")
+            raise FieldsInvalid(
+                rule_type=f"is invalid: {self.rule_type} is not enforced; the type here is any_approver."
+            )
 
 
 class NewRule(Rule):

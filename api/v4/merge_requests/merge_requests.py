@@ -21,6 +21,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import CommitDep, RepositoryDep
 from api.v4.representation.merge_requests import MergeRequestDetailsResponse, MergeRequestResponse
 from api.v4.representation.merge_requests import listed as shown_in_list
+from api.v4.without_effect import MERGE_REQUEST
 from application.access import access_to, viewer_of
 from application.audit import record
 from application.merge_requests import changing
@@ -234,7 +235,7 @@ async def get_merge_request(found: MergeRequestDep, services: ServicesDep) -> Me
 
 @router.post("/projects/{project}/merge_requests", status_code=201)
 async def create_merge_request(
-    new: Annotated[NewRequest, Depends(given(NewRequest))],
+    new: Annotated[NewRequest, Depends(given(NewRequest, without_effect=MERGE_REQUEST))],
     project: ProjectDep,
     services: ServicesDep,
     caller: KnownCallerDep,
@@ -280,7 +281,9 @@ async def _people(services: Services, ids: Sequence[int] | None) -> list[int]:
 
 @router.put("/projects/{project}/merge_requests/{iid}")
 async def change_merge_request(
-    changes: Annotated[RequestChanges, Depends(given(RequestChanges))], found: MergeRequestDep, services: ServicesDep
+    changes: Annotated[RequestChanges, Depends(given(RequestChanges, without_effect=MERGE_REQUEST))],
+    found: MergeRequestDep,
+    services: ServicesDep,
 ) -> MergeRequestDetailsResponse:
     """Change what a merge request says, where it leads, or whether it is open."""
     found.require_change()

@@ -23,7 +23,7 @@ from api.v4.representation.merge_requests import listed as shown_request
 from api.v4.representation.milestones import MilestoneResponse, web_url
 from api.v4.representation.milestones import milestone as shown_milestone
 from application.access import viewer_of
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from models.repositories.paging import Listing, slice_of
 from models.repositories.projects import milestones, relations
 from models.repositories.projects.listings import readable_ids
@@ -104,7 +104,7 @@ async def _row(planning: PlanningAccess, services: Services, key: int) -> Milest
 
 def _check_days(start: date | None, due: date | None) -> None:
     if start is not None and due is not None and due < start:
-        raise Invalid("due_date is invalid: it must be on or after start_date.")
+        raise FieldsInvalid(due_date="is invalid: it must be on or after start_date.")
 
 
 async def _change(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from api.services import Services
 from application.access import ProjectAccess
 from auth.permissions import may_plan
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, NotFound
 from domain.projects.labels import checked_name
 from models.repositories.namespaces import planning_owners
 from models.repositories.projects import labels, milestones
@@ -44,5 +44,7 @@ async def planned_for(services: Services, project: ProjectAccess, key: int | Non
         try:
             await milestones.find(connection, owner, key, ancestors=True)
         except NotFound as error:
-            raise Invalid(f"milestone_id is invalid: neither the project nor a group around it has {key}.") from error
+            raise FieldsInvalid(
+                milestone_id=f"is invalid: neither the project nor a group around it has {key}."
+            ) from error
     return key

@@ -17,13 +17,15 @@ from api.v4.parameters import given
 from api.v4.projects.documents import project_page
 from api.v4.representation.groups import GroupResponse, NamespaceResponse, group, namespace
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
+from api.v4.without_effect import GROUP
 from application.access import viewer_of
 from application.audit import record
 from application.group_access import GroupAccess, access_to_group
 from application.pods import names
 from application.projects import removal
+from application.projects.creation import ensure_own_namespace
 from auth.permissions import GUEST, OWNER, Caller, GroupAction, require_known
-from domain.errors import Invalid, Refused
+from domain.errors import FieldsInvalid, Refused
 from domain.projects.path_names import checked_path, checked_top_path, path_from
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity, Happened
@@ -54,6 +56,7 @@ class GroupChanges(BaseModel):
     name: str | None = Field(default=None, min_length=1, max_length=255)
     description: str | None = Field(default=None, max_length=2000)
     visibility: Visibility | None = None
+    path: PathName | None = None
 
 
 async def group_by(services: Services, caller: Caller, reference: str) -> GroupAccess:
@@ -90,7 +93,7 @@ async def list_groups(
 @router.post("/organizations", status_code=201)
 @router.post("/groups", status_code=201)
 async def create_group(
-    new: Annotated[NewGroup, Depends(given(NewGroup))], caller: CallerDep, services: ServicesDep
+    new: Annotated[NewGroup, Depends(given(NewGroup, without_effect=GROUP))], caller: CallerDep, services: ServicesDep
 ) -> GroupResponse:
     """Add a group, at the top or within another one. The caller becomes its owner."""
     require_known(caller)
@@ -128,7 +131,7 @@ def _path_of(new: NewGroup) -> str:
     try:
         return checked_top_path(path) if new.parent_id is None else checked_path(path)
     except ValueError as error:
-        raise Invalid(f"path is invalid: {error}") from error
+        raise FieldsInvalid(path=f"is invalid: {error}") from error
 
 
 @router.get("/organizations/{group}")
@@ -140,11 +143,15 @@ async def get_group(found: GroupDep, services: ServicesDep) -> GroupResponse:
 
 @router.put("/groups/{group}")
 async def change_group(
-    changes: Annotated[GroupChanges, Depends(given(GroupChanges))], found: GroupDep, services: ServicesDep
+    changes: Annotated[GroupChanges, Depends(given(GroupChanges, without_effect=GROUP))],
+    found: GroupDep,
+    services: ServicesDep,
 ) -> GroupResponse:
     """Change name, description or visibility of a group; its owners may."""
     found.require(GroupAction.OWN)
-    values = changes.model_dump(exclude_none=True)
+    if changes.path not in {None, found.row.path}:
+        raise FieldsInvalid(path="cannot be changed; make a group with the path that you want, and move projects there")
+    values = changes.model_dump(exclude_none=True, exclude={"path"})
     async with services.database.write() as connection:
         await namespaces.change(connection, found.row.id, **values)
         await record(connection, found.caller, found.entity, Happened("group_changed", values), services.clock())
@@ -210,6 +217,7 @@ async def list_namespaces(
     caller: KnownCallerDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
     """The groups that the caller is a member of, and their own namespace; all of them for administrators."""
+    await ensure_own_namespace(services, caller)
     wanted = NamespaceFilter(viewer_of(caller), search, least_level=0 if caller.is_admin else GUEST)
     async with services.database.read() as connection:
         found = await slice_of(connection, listed_namespaces(wanted), paging.number, paging.size)
@@ -217,7 +225,10 @@ async def list_namespaces(
 
 
 @router.get("/namespaces/{group}")
-async def get_namespace(found: GroupDep, services: ServicesDep) -> NamespaceResponse:
-    """The same group as a namespace."""
-    require_known(found.caller)
+async def get_namespace(group: str, services: ServicesDep, caller: CallerDep) -> NamespaceResponse:
+    """A group as a namespace, or a person's own namespace."""
+    if decoded(group) == caller.username:
+        await ensure_own_namespace(services, caller)
+    found = await group_by(services, caller, group)
+    require_known(caller)
     return namespace(found.row, services.settings.url)

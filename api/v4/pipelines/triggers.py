@@ -22,7 +22,7 @@ from application.audit import record
 from auth.permissions import Action
 from auth.routable_token import trigger_token
 from auth.secret_token import digest
-from domain.errors import Forbidden, Invalid
+from domain.errors import FieldsInvalid, Forbidden
 from domain.moments import moment
 from domain.pods.token_prefixes import TRIGGER
 from models.repositories.accounts import accounts
@@ -110,7 +110,7 @@ async def create_trigger(
     now, row = services.clock(), project.row
     plain = trigger_token(services.settings.pod_number, row.organisation_id, row.id)
     if new.expires_at is not None and new.expires_at <= now:
-        raise Invalid("expires_at is invalid: must be a time to come")
+        raise FieldsInvalid(expires_at="is invalid: must be a time to come")
     values = {
         "description": new.description,
         "token_hash": digest(plain),

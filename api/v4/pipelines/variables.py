@@ -16,7 +16,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.audit import record
 from auth.permissions import Action, GroupAction
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.variables.ci_variables import EVERYWHERE, KEY, MAX_VALUE, cannot_be_masked
 from models.repositories.installation.audit import Happened
 from models.repositories.paging import slice_of
@@ -50,7 +50,7 @@ class NewCiVariable(BaseModel):
     def _can_be_masked(self) -> Self:
         fault = cannot_be_masked(self.value) if self.masked or self.masked_and_hidden else ""
         if fault:
-            raise ValueError(f"value {fault}")
+            raise FieldsInvalid(value=fault)
         return self
 
 
@@ -101,12 +101,12 @@ ScopeDep = Annotated[str | None, Query(alias="filter[environment_scope]")]
 
 def _require_maskable(services: Services, row: CiVariableRow, changes: VariableChanges) -> None:
     if row.hidden and changes.masked is False:
-        raise Invalid("masked is invalid: a hidden variable stays masked")
+        raise FieldsInvalid(masked="is invalid: a hidden variable stays masked")
     value = changes.value
     if value is None:
         value = services.sealer.open(row.value, ci_variables.purpose_of(ci_variables.owner_of(row)))
     if fault := cannot_be_masked(value):
-        raise Invalid(f"value {fault}")
+        raise FieldsInvalid(value=fault)
 
 
 routes = RouteList()

@@ -22,7 +22,7 @@ from application.access import viewer_of
 from application.audit import record
 from application.projects.creation import namespace_for
 from auth.permissions import OWNER
-from domain.errors import Invalid, Refused
+from domain.errors import FieldsInvalid, Invalid, Refused
 from git.reading.revision import commit_named
 from git.transport.fetching import copied
 from models.repositories.installation.audit import Entity, Happened
@@ -71,7 +71,7 @@ async def fork_project(
     owner = await namespace_for(services, caller, new.where and decoded(new.where))
     source = services.repositories.get(origin.id)
     if new.branches and await commit_named(source, f"refs/heads/{new.branches}") is None:
-        raise Invalid(f"branches is invalid: there is no branch {new.branches!r}")
+        raise FieldsInvalid(branches=f"is invalid: there is no branch {new.branches!r}")
     branch = new.branches or origin.default_branch
     now, path = services.clock(), new.path or origin.path
     draft = await copied(services.repositories, source, branch, new.branches)

@@ -1,6 +1,7 @@
 """Projects: listed, read, changed, and created together with their repository."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
@@ -18,12 +19,13 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.projects.documents import documents, project_page, project_row
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
+from api.v4.without_effect import NEW_PROJECT, PROJECT
 from application.access import ProjectAccess, viewer_of
 from application.audit import record
 from application.projects import removal
 from application.projects.creation import NewProjectFacts, create, namespace_for
-from auth.permissions import OWNER, Action, require_admin
-from domain.errors import Invalid
+from auth.permissions import OWNER, Action, Caller, require_admin
+from domain.errors import FieldsInvalid, ParametersInvalid
 from domain.merge_requests.merge_request import MergeMethod, SquashOption
 from domain.projects.config_place import config_place
 from domain.projects.path_names import checked_path, path_from
@@ -33,7 +35,6 @@ from models.repositories.installation.audit import Happened
 from models.repositories.projects import projects
 from models.repositories.projects.listings import ProjectFilter
 from models.repositories.projects.listings import projects as listed
-from models.tables.projects import DEFAULT_GIT_DEPTH
 
 _DAY: Final = 86_400
 _YEAR: Final = 365 * _DAY
@@ -50,18 +51,101 @@ GitDepth = Annotated[Annotated[int, Field(ge=0, le=1000)] | None, BeforeValidato
 GitStrategy = Literal["fetch", "clone"]
 
 
-class NewProject(BaseModel):
+def _seconds_or_never(value: object) -> int:
+    """A policy of a day at least and a year at most; 0 for nothing, which is never. Raises `ValueError`."""
+    if value in {None, "", 0, "0"}:
+        return 0
+    try:
+        seconds = int(str(value))
+    except ValueError as error:
+        raise ValueError("it must be a number of seconds") from error
+    if not _DAY <= seconds <= _YEAR:
+        raise ValueError(f"it must be between a day ({_DAY}) and a year ({_YEAR})")
+    return seconds
+
+
+class ProjectSettings(BaseModel):
+    """What a project may be given when it is made, and later; what is not given stays as it is."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=255)
+    description: str | None = Field(default=None, max_length=2000)
+    visibility: Visibility | None = None
+    default_branch: str | None = Field(default=None, min_length=1, max_length=255)
+    build_timeout: int | None = Field(default=None, ge=600, le=2_592_000)
+    ci_config_path: str | None = Field(default=None, max_length=255)
+    auto_devops_enabled: bool | None = None
+    ci_forward_deployment_enabled: bool | None = None
+    auto_cancel_pending_pipelines: Literal["enabled", "disabled"] | None = None
+    keep_latest_artifact: bool | None = None
+    max_artifacts_size: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    ci_delete_pipelines_in_seconds: Annotated[int | None, BeforeValidator(_seconds_or_never)] = Field(default=None)
+    shared_runners_enabled: bool | None = None
+    group_runners_enabled: bool | None = None
+    may_run_as_server: bool | None = None
+    merge_method: MergeMethod | None = None
+    squash_option: SquashOption | None = None
+    only_allow_merge_if_pipeline_succeeds: bool | None = None
+    allow_merge_on_skipped_pipeline: bool | None = None
+    only_allow_merge_if_all_discussions_are_resolved: bool | None = None
+    remove_source_branch_after_merge: bool | None = None
+    merge_pipelines_enabled: bool | None = None
+    merge_trains_enabled: bool | None = None
+    approvals_before_merge: int | None = Field(default=None, ge=0, le=100)
+    ci_default_git_depth: GitDepth = None
+    build_git_strategy: GitStrategy | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """The columns to write; null means something for `ci_default_git_depth` alone."""
+        mode, strategy = self.auto_cancel_pending_pipelines, self.build_git_strategy
+        wanted = {
+            "name": self.name,
+            "description": self.description,
+            "visibility": self.visibility,
+            "default_branch": self.default_branch,
+            "timeout": self.build_timeout,
+            "config_path": self.ci_config_path,
+            "auto_devops_enabled": self.auto_devops_enabled,
+            "forward_deployment": self.ci_forward_deployment_enabled,
+            "auto_cancel_redundant": None if mode is None else mode == "enabled",
+            "keep_latest_artifacts": self.keep_latest_artifact,
+            "max_artifacts_size": self.max_artifacts_size,
+            "ci_delete_pipelines_in_seconds": self.ci_delete_pipelines_in_seconds,
+            "shared_runners_enabled": self.shared_runners_enabled,
+            "group_runners_enabled": self.group_runners_enabled,
+            "may_run_as_server": self.may_run_as_server,
+            "merge_method": self.merge_method,
+            "squash_option": self.squash_option,
+            "only_merge_if_pipeline_succeeds": self.only_allow_merge_if_pipeline_succeeds,
+            "allow_merge_on_skipped_pipeline": self.allow_merge_on_skipped_pipeline,
+            "only_merge_if_resolved": self.only_allow_merge_if_all_discussions_are_resolved,
+            "remove_source_branch_after_merge": self.remove_source_branch_after_merge,
+            "merge_pipelines_enabled": self.merge_pipelines_enabled,
+            "merge_trains_enabled": self.merge_trains_enabled,
+            "approvals_required": self.approvals_before_merge,
+            "git_fetch": None if strategy is None else strategy == "fetch",
+        }
+        said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        return said | (
+            {"git_depth": self.ci_default_git_depth} if "ci_default_git_depth" in self.model_fields_set else {}
+        )
+
+
+class NewProject(ProjectSettings):
     """Parameters of `POST /projects`; at least one of `name` and `path`. Without a namespace it is the caller's own."""
 
-    name: str = Field(default="", max_length=255)
     path: PathName | None = None
     namespace_id: int | None = Field(default=None, ge=1, le=2**53)
     organization: str | None = None
-    visibility: Visibility = "private"
-    default_branch: str = "main"
-    description: str = Field(default="", max_length=2000)
-    ci_default_git_depth: GitDepth = DEFAULT_GIT_DEPTH
-    build_git_strategy: GitStrategy = "fetch"
+    initialize_with_readme: bool | None = None
+
+
+class ProjectChanges(ProjectSettings):
+    """Parameters of `PUT /projects/:id`."""
+
+    path: PathName | None = None
+
+
+_OF_ADMINISTRATORS: Final = frozenset({"max_artifacts_size", "may_run_as_server"})
 
 
 @router.get("/projects", response_model=list[ProjectResponse])
@@ -100,22 +184,24 @@ async def get_project(project: SeenProjectDep, services: ServicesDep, statistics
 
 @router.post("/projects", status_code=201)
 async def create_project(
-    new: Annotated[NewProject, Depends(given(NewProject))], caller: KnownCallerDep, services: ServicesDep
+    new: Annotated[NewProject, Depends(given(NewProject, without_effect=NEW_PROJECT))],
+    caller: KnownCallerDep,
+    services: ServicesDep,
 ) -> ProjectResponse:
-    """Create a project with its empty repository. The caller becomes its owner."""
+    """Create a project, with an empty repository unless `initialize_with_readme`. The caller becomes its owner."""
     path = _path_of(new)
-    checked_branch(new.default_branch)
+    settings = new.columns()
+    _check(settings, caller)
     reference = (
         str(new.namespace_id) if new.namespace_id is not None else new.organization and decoded(new.organization)
     )
     facts = NewProjectFacts(
         path=path,
-        name=new.name or path,
-        visibility=new.visibility,
-        default_branch=new.default_branch,
-        description=new.description,
-        git_depth=new.ci_default_git_depth,
-        git_fetch=new.build_git_strategy == "fetch",
+        name=settings.pop("name", path),
+        visibility=settings.pop("visibility", "private"),
+        default_branch=checked_branch(settings.pop("default_branch", "main")),
+        settings=settings,
+        readme=bool(new.initialize_with_readme),
     )
     key = await create(services, caller, await namespace_for(services, caller, reference), facts)
     async with services.database.read() as connection:
@@ -124,91 +210,23 @@ async def create_project(
     return document
 
 
-def _seconds_or_never(value: object) -> int:
-    """A policy of a day at least and a year at most; 0 for nothing, which is never. Raises `ValueError`."""
-    if value in {None, "", 0, "0"}:
-        return 0
-    try:
-        seconds = int(str(value))
-    except ValueError as error:
-        raise ValueError("it must be a number of seconds") from error
-    if not _DAY <= seconds <= _YEAR:
-        raise ValueError(f"it must be between a day ({_DAY}) and a year ({_YEAR})")
-    return seconds
+def _check(values: Mapping[str, Any], caller: Caller, *, merges_results: bool = False) -> None:
+    """Raise unless the columns fit together and are the caller's to write.
 
-
-class ProjectChanges(BaseModel):
-    """Parameters of `PUT /projects/:id`; what is not given stays as it is."""
-
-    name: str | None = Field(default=None, min_length=1, max_length=255)
-    description: str | None = Field(default=None, max_length=2000)
-    visibility: Visibility | None = None
-    default_branch: str | None = Field(default=None, min_length=1, max_length=255)
-    build_timeout: int | None = Field(default=None, ge=600, le=2_592_000)
-    ci_config_path: str | None = Field(default=None, max_length=255)
-    auto_devops_enabled: bool | None = None
-    ci_forward_deployment_enabled: bool | None = None
-    auto_cancel_pending_pipelines: Literal["enabled", "disabled"] | None = None
-    keep_latest_artifact: bool | None = None
-    max_artifacts_size: int | None = Field(default=None, ge=1, le=2**31 - 1)
-    ci_delete_pipelines_in_seconds: Annotated[int | None, BeforeValidator(_seconds_or_never)] = Field(default=None)
-    shared_runners_enabled: bool | None = None
-    group_runners_enabled: bool | None = None
-    may_run_as_server: bool | None = None
-    merge_method: MergeMethod | None = None
-    squash_option: SquashOption | None = None
-    only_allow_merge_if_pipeline_succeeds: bool | None = None
-    allow_merge_on_skipped_pipeline: bool | None = None
-    only_allow_merge_if_all_discussions_are_resolved: bool | None = None
-    remove_source_branch_after_merge: bool | None = None
-    merge_pipelines_enabled: bool | None = None
-    merge_trains_enabled: bool | None = None
-    approvals_before_merge: int | None = Field(default=None, ge=0, le=100)
-    ci_default_git_depth: GitDepth = None
-    build_git_strategy: GitStrategy | None = None
-
-    def columns(self) -> dict[str, bool | int | str | None]:
-        """The columns to write; null means something for `ci_default_git_depth` alone."""
-        mode, strategy = self.auto_cancel_pending_pipelines, self.build_git_strategy
-        wanted = {
-            "name": self.name,
-            "description": self.description,
-            "visibility": self.visibility,
-            "default_branch": self.default_branch,
-            "timeout": self.build_timeout,
-            "config_path": self.ci_config_path,
-            "auto_devops_enabled": self.auto_devops_enabled,
-            "forward_deployment": self.ci_forward_deployment_enabled,
-            "auto_cancel_redundant": None if mode is None else mode == "enabled",
-            "keep_latest_artifacts": self.keep_latest_artifact,
-            "max_artifacts_size": self.max_artifacts_size,
-            "ci_delete_pipelines_in_seconds": self.ci_delete_pipelines_in_seconds,
-            "shared_runners_enabled": self.shared_runners_enabled,
-            "group_runners_enabled": self.group_runners_enabled,
-            "may_run_as_server": self.may_run_as_server,
-            "merge_method": self.merge_method,
-            "squash_option": self.squash_option,
-            "only_merge_if_pipeline_succeeds": self.only_allow_merge_if_pipeline_succeeds,
-            "allow_merge_on_skipped_pipeline": self.allow_merge_on_skipped_pipeline,
-            "only_merge_if_resolved": self.only_allow_merge_if_all_discussions_are_resolved,
-            "remove_source_branch_after_merge": self.remove_source_branch_after_merge,
-            "merge_pipelines_enabled": self.merge_pipelines_enabled,
-            "merge_trains_enabled": self.merge_trains_enabled,
-            "approvals_required": self.approvals_before_merge,
-            "git_fetch": None if strategy is None else strategy == "fetch",
-        }
-        said: dict[str, bool | int | str | None] = {name: value for name, value in wanted.items() if value is not None}
-        return said | (
-            {"git_depth": self.ci_default_git_depth} if "ci_default_git_depth" in self.model_fields_set else {}
-        )
-
-
-_OF_ADMINISTRATORS: Final = frozenset({"max_artifacts_size", "may_run_as_server"})
+    `merges_results`: so far there are pipelines for merged results.
+    """
+    config_place(values.get("config_path", ""))
+    if _OF_ADMINISTRATORS & set(values):
+        require_admin(caller)
+    if values.get("merge_trains_enabled") and not values.get("merge_pipelines_enabled", merges_results):
+        raise FieldsInvalid(merge_trains_enabled="is invalid: merge trains need merge_pipelines_enabled.")
 
 
 @router.put("/projects/{project}")
 async def change_project(
-    changes: Annotated[ProjectChanges, Depends(given(ProjectChanges))], project: ProjectDep, services: ServicesDep
+    changes: Annotated[ProjectChanges, Depends(given(ProjectChanges, without_effect=PROJECT))],
+    project: ProjectDep,
+    services: ServicesDep,
 ) -> ProjectResponse:
     """Change what a project is called, who sees it, how its pipelines treat older ones, whose runners take its jobs.
 
@@ -217,19 +235,15 @@ async def change_project(
     accounts (`may_run_as_server`), is for administrators to say.
     """
     project.require(Action.ADMINISTER)
+    if changes.path not in {None, project.row.path}:
+        raise FieldsInvalid(path="cannot be changed; make a project with the path that you want, and push into it")
     values = changes.columns()
-    config_place(changes.ci_config_path or "")
-    if _OF_ADMINISTRATORS & set(values):
-        require_admin(project.caller)
+    _check(values, project.caller, merges_results=project.row.merge_pipelines_enabled)
     if {"visibility", "ci_delete_pipelines_in_seconds"} & set(values):
         project.require(Action.OWN)
     if changes.default_branch is not None:
         await _set_default_branch(services, project, changes.default_branch)
     async with services.database.write() as connection:
-        if values.get("merge_trains_enabled") and not values.get(
-            "merge_pipelines_enabled", project.row.merge_pipelines_enabled
-        ):
-            raise Invalid("merge_trains_enabled is invalid: merge trains need merge_pipelines_enabled.")
         if values:
             await projects.change(connection, project.row.id, **values)
             happened = Happened("project_changed", values)
@@ -243,7 +257,7 @@ async def _set_default_branch(services: Services, project: ProjectAccess, branch
     """Point HEAD at a branch that is there. Raises `Invalid`."""
     repository = services.repositories.get(project.row.id)
     if await repository.resolve(f"refs/heads/{checked_branch(branch)}") is None and await repository.branches():
-        raise Invalid(f"Could not set the default branch: there is no branch {branch}.")
+        raise FieldsInvalid(base=f"Could not set the default branch: there is no branch {branch}.")
     await repository.set_default_branch(branch)
 
 
@@ -286,8 +300,10 @@ async def project_document(
 
 
 def _path_of(new: NewProject) -> str:
-    path = new.path or path_from(new.name)
+    path = new.path or path_from(new.name or "")
     try:
         return checked_path(path)
     except ValueError as error:
-        raise Invalid("name is missing, path is missing" if not path else f"path is invalid: {error}") from error
+        if not path:
+            raise ParametersInvalid("name, path are missing, at least one parameter must be provided") from error
+        raise FieldsInvalid(path=f"is invalid: {error}") from error

@@ -24,7 +24,7 @@ from api.v4.streaming import download
 from application.access import ProjectAccess
 from application.audit import record
 from auth.permissions import Action
-from domain.errors import Invalid, TooLarge, Unavailable
+from domain.errors import FieldsInvalid, Invalid, TooLarge, Unavailable
 from domain.moments import moment
 from domain.object_keys import secure_file_key
 from domain.projects.secure_files import LIMIT, checked_name
@@ -157,7 +157,7 @@ async def _content(part: FilePart) -> bytes:
         if len(held) > LIMIT.size:
             raise TooLarge(LIMIT.exceeded("the file"))
     if not held:
-        raise Invalid("file is invalid: it is empty.")
+        raise FieldsInvalid(file="is invalid: it is empty.")
     return bytes(held)
 
 

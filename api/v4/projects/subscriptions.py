@@ -21,7 +21,7 @@ from application.audit import record
 from application.services import Services
 from application.subscriptions.elsewhere import end, follow, pod_of_upstream
 from auth.permissions import Action
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from domain.moments import moment
 from models.repositories.accounts import accounts
 from models.repositories.installation.audit import Happened
@@ -103,7 +103,7 @@ async def _upstream(services: Services, project: ProjectAccess, named: int | str
         return found.id, found.full_path, found.full_path
     upstream = await access_to(services, project.caller, named)
     if upstream.row.id == project.row.id:
-        raise Invalid("upstream_project is invalid: a project cannot follow itself.")
+        raise FieldsInvalid(upstream_project="is invalid: a project cannot follow itself.")
     return upstream.row.id, upstream.row.full_path, ""
 
 

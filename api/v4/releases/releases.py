@@ -108,7 +108,8 @@ class ReleaseChanges(Optionals):
         return found if moment is None else found | {"released_at": moment}
 
 
-async def _shown(services: Services, project: ProjectRow, rows: Sequence[ReleaseRow]) -> list[ReleaseResponse]:
+async def shown_releases(services: Services, project: ProjectRow, rows: Sequence[ReleaseRow]) -> list[ReleaseResponse]:
+    """Releases of one project as JSON."""
     async with services.database.read() as connection:
         users = await relations.users(connection, (row.user_id for row in rows))
     commits = await _commits(services, project.id, (row.sha for row in rows))
@@ -139,7 +140,7 @@ async def list_releases(
     statement = releases.of_project(access.row.id, order_by=order_by, ascending=sort == "asc")
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
-    return paging.response(await _shown(services, access.row, found.rows), found.total)
+    return paging.response(await shown_releases(services, access.row, found.rows), found.total)
 
 
 @router.get("/permalink/latest")
@@ -147,7 +148,7 @@ async def get_latest_release(access: ProjectDep, services: ServicesDep) -> Relea
     """The release that was released last; those of the future do not count."""
     async with services.database.read() as connection:
         row = await releases.latest(connection, access.row.id, services.clock())
-    return (await _shown(services, access.row, [row]))[0]
+    return (await shown_releases(services, access.row, [row]))[0]
 
 
 @router.get("/{tag:path}")
@@ -155,7 +156,7 @@ async def get_release(tag: str, access: ProjectDep, services: ServicesDep) -> Re
     """The release of a tag."""
     async with services.database.read() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
-    return (await _shown(services, access.row, [row]))[0]
+    return (await shown_releases(services, access.row, [row]))[0]
 
 
 @router.post("", status_code=201)
@@ -174,7 +175,7 @@ async def create_release(
         if not await releases.add(connection, services.clock(), **values):
             raise Refused("Release already exists")
         row = await releases.get(connection, access.row.id, new.tag_name)
-    return (await _shown(services, access.row, [row]))[0]
+    return (await shown_releases(services, access.row, [row]))[0]
 
 
 @router.put("/{tag:path}")
@@ -188,7 +189,7 @@ async def change_release(
     async with services.database.write() as connection:
         held = await releases.hold(connection, access.row.id, name)
         row = await releases.change(connection, held, services.clock(), **values)
-    return (await _shown(services, access.row, [row]))[0]
+    return (await shown_releases(services, access.row, [row]))[0]
 
 
 @router.delete("/{tag:path}")
@@ -198,4 +199,4 @@ async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) ->
     async with services.database.write() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
         await releases.remove(connection, row, services.clock())
-    return (await _shown(services, access.row, [row]))[0]
+    return (await shown_releases(services, access.row, [row]))[0]

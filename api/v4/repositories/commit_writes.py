@@ -19,7 +19,7 @@ from api.v4.repositories.commits import detailed
 from api.v4.representation.commits import CommitDetailsResponse
 from application.pushes.committing import WantedCommit, advance, commit_files, existing_head, signature_of
 from auth.permissions import Action
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, Invalid, NotFound
 from git.reading.commit import Commit
 from git.reading.signature import Signature
 from git.writing.file_actions import FileAction, Kind
@@ -76,7 +76,7 @@ def content_of(text: str, encoding: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except binascii.Error as error:
-        raise Invalid(f"content is invalid: it is no Base64 ({error})") from error
+        raise FieldsInvalid(content=f"is invalid: it is no Base64 ({error})") from error
 
 
 class CommitGiven(Optionals):

@@ -13,6 +13,7 @@ from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from api.v4.without_effect import PROTECTED_BRANCH, PROTECTED_TAG
 from application.audit import record
 from auth.permissions import Action
 from models.repositories.installation.audit import Happened
@@ -142,7 +143,9 @@ async def get_protected_branch(name: str, project: ProjectDep, services: Service
 
 @router.post("/protected_branches", status_code=201)
 async def protect_branch(
-    new: Annotated[NewProtectedBranch, Depends(given(NewProtectedBranch))], project: ProjectDep, services: ServicesDep
+    new: Annotated[NewProtectedBranch, Depends(given(NewProtectedBranch, without_effect=PROTECTED_BRANCH))],
+    project: ProjectDep,
+    services: ServicesDep,
 ) -> ProtectedBranchResponse:
     """Protect a branch, or those that fit a name with `*`; maintainers may. Answers 409 for one that is."""
     project.require(Action.ADMINISTER)
@@ -160,7 +163,7 @@ async def protect_branch(
 @router.patch("/protected_branches/{name}")
 async def change_protected_branch(
     name: str,
-    change: Annotated[BranchChange, Depends(given(BranchChange))],
+    change: Annotated[BranchChange, Depends(given(BranchChange, without_effect=PROTECTED_BRANCH))],
     project: ProjectDep,
     services: ServicesDep,
 ) -> ProtectedBranchResponse:
@@ -206,7 +209,9 @@ async def get_protected_tag(name: str, project: ProjectDep, services: ServicesDe
 
 @router.post("/protected_tags", status_code=201)
 async def protect_tag(
-    new: Annotated[NewProtectedTag, Depends(given(NewProtectedTag))], project: ProjectDep, services: ServicesDep
+    new: Annotated[NewProtectedTag, Depends(given(NewProtectedTag, without_effect=PROTECTED_TAG))],
+    project: ProjectDep,
+    services: ServicesDep,
 ) -> ProtectedTagResponse:
     """Protect a tag, or those that fit a name with `*`; maintainers may."""
     project.require(Action.ADMINISTER)
@@ -221,7 +226,7 @@ async def protect_tag(
 @router.patch("/protected_tags/{name}")
 async def change_protected_tag(
     name: str,
-    change: Annotated[TagChange, Depends(given(TagChange))],
+    change: Annotated[TagChange, Depends(given(TagChange, without_effect=PROTECTED_TAG))],
     project: ProjectDep,
     services: ServicesDep,
 ) -> ProtectedTagResponse:

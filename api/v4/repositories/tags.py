@@ -75,13 +75,14 @@ async def _shown(services: Services, repository: RepositoryAccess, tags: Sequenc
     ]
 
 
-_TAGS: Final = RefKind(ref_of, "Tag Not Found")
+TAGS: Final = RefKind(ref_of, "Tag Not Found")
+"""How tags are found."""
 
 
 @router.get("/{tag}")
 async def get_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> TagResponse:
     """One tag."""
-    return (await _shown(services, repository, [await _TAGS.existing(repository, decoded(tag))]))[0]
+    return (await _shown(services, repository, [await TAGS.existing(repository, decoded(tag))]))[0]
 
 
 @router.post("", status_code=201)
@@ -105,10 +106,10 @@ async def create_tag(
         await make_tag(services, repository.project, repository.git, tag)
     except Refused as error:
         raise Invalid(f"Tag {new.tag_name} already exists, or another one is in its way") from error
-    return (await _shown(services, repository, [await _TAGS.existing(repository, new.tag_name)]))[0]
+    return (await _shown(services, repository, [await TAGS.existing(repository, new.tag_name)]))[0]
 
 
 @router.delete("/{tag}", status_code=204)
 async def delete_tag(tag: str, repository: RepositoryDep, services: ServicesDep) -> Response:
     """Delete a tag; its release stays."""
-    return await _TAGS.delete(services, repository, decoded(tag))
+    return await TAGS.delete(services, repository, decoded(tag))

@@ -144,16 +144,20 @@ async def get_archive(
     ending = request.path_params.get("ending", "tar.gz")
     if ending not in FORMATS:
         raise NotFound("Not Found")
-    packing, media_type = FORMATS[ending]
     commit = await repository.commit(sha, "File Not Found")
     place = _place(path)
     if place and await list_tree(repository.git, commit, place) is None:
         raise NotFound("File Not Found")
     name = _archive_name(repository, sha or repository.row.default_branch, commit, place)
     left_out = tuple(_place(one) for one in exclude_paths.split(",") if one.strip("/ "))
-    stream = stream_archive(repository.git, ArchiveRequest(commit, packing, name, place, left_out))
-    headers = {"Content-Disposition": disposition(f"{name}.{packing}"), **_SAFE_HEADERS}
-    return StreamingResponse(await begun(stream), media_type=media_type, headers=headers)
+    return await packed(repository, ArchiveRequest(commit, FORMATS[ending][0], name, place, left_out))
+
+
+async def packed(repository: RepositoryAccess, wanted: ArchiveRequest) -> StreamingResponse:
+    """An archive as it is made, to be saved."""
+    stream = stream_archive(repository.git, wanted)
+    headers = {"Content-Disposition": disposition(f"{wanted.prefix}.{wanted.packing}"), **_SAFE_HEADERS}
+    return StreamingResponse(await begun(stream), media_type=FORMATS[wanted.packing][1], headers=headers)
 
 
 def _archive_name(repository: RepositoryAccess, ref: str, sha: str, path: str) -> str:

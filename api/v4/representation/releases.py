@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from typing_extensions import TypedDict
@@ -15,6 +15,8 @@ from git.reading.commit import Commit
 from models.rows.accounts import UserRow
 from models.rows.environments import ReleaseRow
 from models.rows.projects import ProjectRow
+
+_PACKINGS: Final = ("zip", "tar.gz", "tar.bz2", "tar")
 
 
 class LostCommitResponse(TypedDict):
@@ -40,16 +42,23 @@ class ReleaseLinkResponse(TypedDict):
     link_type: str
 
 
+class ReleaseSourceResponse(TypedDict):
+    """An archive of what a release was made of."""
+
+    format: str
+    url: str
+
+
 class ReleaseAssetsResponse(TypedDict):
-    """What belongs to a release: links, and no archives of its source."""
+    """What belongs to a release: archives of its source, and links; `count` counts both."""
 
     count: int
-    sources: list[dict[str, Any]]
+    sources: list[ReleaseSourceResponse]
     links: list[ReleaseLinkResponse]
 
 
 class ReleaseAddressesResponse(TypedDict):
-    """Addresses of a release."""
+    """The page of a release."""
 
     self: str
 
@@ -66,6 +75,8 @@ class ReleaseResponse(TypedDict):
     author: PersonResponse | None
     commit: CommitResponse | LostCommitResponse
     milestones: list[ReleaseMilestoneResponse]
+    commit_path: str
+    tag_path: str
     assets: ReleaseAssetsResponse
     evidences: list[dict[str, Any]]
     _links: ReleaseAddressesResponse
@@ -83,6 +94,7 @@ def release(
     author = users.get(row.user_id)
     page = release_page(row, project, url)
     links = [release_link(link, page) for link in links_of(row.assets)]
+    archives = sources(row.tag, project, url)
     return {
         "tag_name": row.tag,
         "name": row.name,
@@ -93,14 +105,23 @@ def release(
         "author": None if author is None else person(author, url),
         "commit": _commit(row.sha, commits.get(row.sha), project.full_path, url),
         "milestones": [{"title": title} for title in row.milestones],
-        "assets": {"count": len(links), "sources": [], "links": links},
+        "commit_path": f"/{project.full_path}/-/commit/{row.sha}",
+        "tag_path": f"/{project.full_path}/-/tags/{quote(row.tag, safe='')}",
+        "assets": {"count": len(archives) + len(links), "sources": archives, "links": links},
         "evidences": [],
-        "_links": {"self": f"{url}/api/v4/projects/{project.id}/releases/{quote(row.tag, safe='')}"},
+        "_links": {"self": page},
     }
 
 
+def sources(tag: str, project: ProjectRow, url: str) -> list[ReleaseSourceResponse]:
+    """The archives of a tag."""
+    name = f"{project.path}-{tag.replace('/', '-')}"
+    address = f"{url}/{project.full_path}/-/archive/{quote(tag)}/{quote(name)}"
+    return [{"format": packing, "url": f"{address}.{packing}"} for packing in _PACKINGS]
+
+
 def release_page(row: ReleaseRow, project: ProjectRow, url: str) -> str:
-    """The address below which the files of a release are found."""
+    """The page of a release, below which its files are found."""
     return f"{url}/{project.full_path}/-/releases/{quote(row.tag, safe='')}"
 
 

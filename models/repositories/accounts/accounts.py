@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid, NotFound
+from domain.errors import NotFound, Refused
 from models.columns import table_of
 from models.rows.accounts import UserRow
 from models.tables.accounts import AccessToken, User
@@ -34,9 +34,9 @@ async def create_user(
     is_admin: bool = False,
     **values: Any,
 ) -> int:
-    """Add a person. Raises `Invalid` when the name is taken."""
+    """Add a person. Raises `Refused` when the name is taken."""
     if (await connection.execute(select(user.c.id).where(user.c.username == username))).first():
-        raise Invalid(f"Username {username} has already been taken.")
+        raise Refused("Username has already been taken")
     row = {"username": username, "name": name, "email": email, "is_admin": is_admin, "created_at": now, **values}
     statement = insert(user).values(**row)
     made: int = (await connection.execute(statement.returning(user.c.id))).scalar_one()

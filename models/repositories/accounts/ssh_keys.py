@@ -7,7 +7,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, NotFound
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.rows.ssh_keys import SshKeyRow
@@ -53,7 +53,7 @@ async def add(connection: AsyncConnection, now: datetime, **values: Any) -> SshK
     statement = _INSERT[connection.dialect.name].values(created_at=now, **values).returning(ssh_key)
     row = first_of(SshKeyRow, await connection.execute(statement))
     if row is None:
-        raise Invalid("fingerprint_sha256 has already been taken: a key is kept once, with one person.")
+        raise FieldsInvalid(fingerprint_sha256="has already been taken: a key is kept once, with one person.")
     return row
 
 

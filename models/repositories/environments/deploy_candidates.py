@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.protected_environments import DEVELOPERS, MAINTAINERS
-from domain.errors import Invalid
+from domain.errors import FieldsInvalid
 from models.repositories.accounts import members
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.namespaces.shares import lasting, share
@@ -18,10 +18,10 @@ async def require(connection: AsyncConnection, owner: Owner, user_id: int | None
     """Raise `Invalid` for a person or group that a rule of the owner cannot name, the same whether they are there."""
     if user_id is not None and not await _may_be_person(connection, owner, user_id):
         least = "Developer in the project" if owner.project_id is not None else "Maintainer in the group"
-        raise Invalid(f"deploy_access_levels is invalid: user_id {user_id} is nobody who is at least {least}.")
+        raise FieldsInvalid(deploy_access_levels=f"is invalid: user_id {user_id} is nobody who is at least {least}.")
     if group_id is not None and not await _may_be_group(connection, owner, group_id):
         which = "the project is shared with" if owner.project_id is not None else "is this one or lies in it"
-        raise Invalid(f"deploy_access_levels is invalid: group_id {group_id} is no group that {which}.")
+        raise FieldsInvalid(deploy_access_levels=f"is invalid: group_id {group_id} is no group that {which}.")
 
 
 async def _may_be_person(connection: AsyncConnection, owner: Owner, user_id: int) -> bool:

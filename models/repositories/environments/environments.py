@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.environments.places import Place
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, NotFound
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import job
@@ -78,6 +78,9 @@ async def _ids(connection: AsyncConnection, project_id: int, names: Collection[s
     return {name: int(key) for name, key in await connection.execute(statement)}
 
 
+_TAKEN: Final = "has already been taken"
+
+
 async def create(
     connection: AsyncConnection,
     project_id: int,
@@ -90,12 +93,12 @@ async def create(
 ) -> int:
     """Make an environment by hand. Raises `Invalid` when the name is taken."""
     if await _ids(connection, project_id, [name]):
-        raise Invalid(f"name {name} has already been taken; choose another one, or change that environment.")
+        raise FieldsInvalid(name=_TAKEN)
     values = {**_fresh(project_id, name, slug, tier, now), "external_url": external_url}
     statement = _INSERT[connection.dialect.name](environment).values(values).on_conflict_do_nothing()
     made = (await connection.execute(statement.returning(environment.c.id))).scalar()
     if made is None:
-        raise Invalid(f"name {name} has already been taken; choose another one, or change that environment.")
+        raise FieldsInvalid(name=_TAKEN)
     return int(made)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid, NotFound, Refused
+from domain.errors import FieldsInvalid, NotFound, Refused
 from models.columns import table_of
 from models.repositories.hooks import hooks
 from models.repositories.owner import Owner
@@ -55,7 +55,7 @@ async def create(
     full_path = path if parent is None else f"{parent.full_path}/{path}"
     await require_free(connection, full_path)
     if parent is None and values.get("kind") != "user" and not await is_free(connection, path):
-        raise Invalid(f"Path {path} has already been taken.")  # by a person, whose own namespace it would be
+        raise FieldsInvalid(path="has already been taken")  # by a person, whose own namespace it would be
     statement = insert(namespace).values(
         path=path,
         full_path=full_path,
@@ -73,11 +73,11 @@ async def create(
 
 
 async def require_free(connection: AsyncConnection, full_path: str) -> None:
-    """Raise `Invalid` if a group or a project has this path already."""
-    for table, words in ((namespace, "Path"), (project, "Project path")):
+    """Raise `FieldsInvalid` if a group or a project has this path already."""
+    for table in (namespace, project):
         taken = select(table.c.id).where(func.lower(table.c.full_path) == full_path.lower())
         if (await connection.execute(taken)).first() is not None:
-            raise Invalid(f"{words} {full_path} has already been taken.")
+            raise FieldsInvalid(path="has already been taken")
 
 
 async def is_free(connection: AsyncConnection, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, NotFound, Refused
 from models.columns import table_of
 from models.repositories.namespaces.namespaces import namespace, trail_of
 from models.repositories.owner import Owner
@@ -59,7 +59,7 @@ async def find(connection: AsyncConnection, owner: Owner, key: str, scope: str |
     if not rows:
         raise NotFound("Variable Not Found")
     if len(rows) > 1:
-        raise Invalid("There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
+        raise Refused("There are multiple variables with provided parameters. Please use 'filter[environment_scope]'")
     return rows[0]
 
 
@@ -96,4 +96,4 @@ async def _require_free(connection: AsyncConnection, owner: Owner, key: str, sco
     if owner != Owner():  # the instance has one variable of a key
         same = same.where(variable.c.environment_scope == scope)
     if (await connection.execute(same)).first() is not None:
-        raise Invalid(f"({key}) has already been taken")
+        raise FieldsInvalid(key=f"({key}) has already been taken")

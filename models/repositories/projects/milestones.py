@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import NotFound, Refused
+from domain.errors import FieldsInvalid, NotFound
 from models.columns import padded, table_of
 from models.repositories.namespaces.planning_owners import PlanningOwner, lock
 from models.repositories.paging import Listing
@@ -72,7 +72,7 @@ async def by_id(connection: AsyncConnection, ids: Collection[int | None]) -> Map
 
 
 async def add(connection: AsyncConnection, owner: PlanningOwner, now: datetime, **values: Any) -> MilestoneRow:
-    """Add a milestone; its row. Raises `Refused` for a title that is there."""
+    """Add a milestone; its row. Raises `FieldsInvalid` for a title that is there."""
     await lock(connection, owner)
     await _require_free(connection, owner, values["title"])
     last = (await connection.execute(select(func.max(milestone.c.iid)).where(owner.own(milestone)))).scalar()
@@ -83,13 +83,13 @@ async def add(connection: AsyncConnection, owner: PlanningOwner, now: datetime, 
 
 async def _require_free(connection: AsyncConnection, owner: PlanningOwner, title: str) -> None:
     if (await connection.execute(listed(owner, title=title, ancestors=True).statement)).first() is not None:
-        raise Refused("Title already being used for another group or project milestone.")
+        raise FieldsInvalid(title="already being used for another group or project milestone.")
 
 
 async def change(
     connection: AsyncConnection, owner: PlanningOwner, row: MilestoneRow, now: datetime, **values: Any
 ) -> MilestoneRow:
-    """Write columns of a milestone; its row. Raises `Refused` for a title that is there."""
+    """Write columns of a milestone; its row. Raises `FieldsInvalid` for a title that is there."""
     if values.get("title", row.title) != row.title:
         await _require_free(connection, owner, values["title"])
     statement = update(milestone).where(milestone.c.id == row.id).values(updated_at=now, **values)

@@ -58,7 +58,6 @@ async def create_project(
         full_path=full_path,
         default_branch=default_branch,
         visibility=visibility,
-        timeout=3600,
         pipeline_count=0,
         created_at=now,
         **values,

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import NotFound, Refused
+from domain.errors import NotFound, Refused, Unprocessable
 from domain.projects.protection import BranchRule, Protection, TagRule
 from models.columns import table_of
 from models.repositories.paging import Listing, every_of
@@ -71,7 +71,9 @@ async def _add(
 ) -> None:
     known = select(table.c.id).where(table.c.project_id == project_id, table.c.name == name)
     if (await connection.execute(known)).first() is not None:
-        raise Refused(f"Protected {'branch' if table is branch else 'tag'} '{name}' already exists")
+        if table is tag:
+            raise Unprocessable("Name has already been taken")
+        raise Refused(f"Protected branch '{name}' already exists")
     await connection.execute(insert(table).values(project_id=project_id, name=name, created_at=now, **values))
 
 

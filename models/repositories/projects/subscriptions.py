@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, case, delete, exists, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, Invalid, NotFound
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.cross_pod_subscriptions import RENEWED_EVERY, Release
 from models.columns import table_of
@@ -86,7 +86,7 @@ async def add(
     await lock_projects(connection, [project_id, upstream_id])
     rule = (subscription.c.project_id == project_id) & (subscription.c.upstream_project_id == upstream_id)
     if (await connection.execute(select(subscription.c.id).where(rule))).first() is not None:
-        raise Invalid("upstream_project has already been taken: this project follows it already.")
+        raise FieldsInvalid(upstream_project="has already been taken: this project follows it already.")
     await require_room(connection, project_id)
     if not path:
         await require_room_for_follower(connection, upstream_id)

@@ -1,6 +1,9 @@
 """Pages of commits, folders and files: what they show, what they leave out, and that foreign text stays text."""
 
+import io
 import re
+import tarfile
+import zipfile
 from html import unescape
 
 import httpx
@@ -142,3 +145,64 @@ async def test_strangers_see_none_of_it(site: Site, merging: Merging) -> None:
         for person in (None, stranger):
             async with browser(site, person) as client:
                 assert (await client.get(f"/{path}/-/{place}")).status_code == 404
+
+
+async def test_releases_and_tags_are_shown_with_what_is_to_be_had(site: Site, merging: Merging) -> None:
+    sha = await merging.commit("fix", {"docs/a.md": "of the tag\n"}, message=EVIL)
+    await merging.good("POST", "repository/tags", json={"tag_name": "rel/1", "ref": sha, "message": EVIL})
+    link = {"name": EVIL, "url": "https://files.example/app", "link_type": "package"}
+    wanted = {"tag_name": "rel/1", "name": EVIL, "description": f"**bold** {EVIL}", "assets": {"links": [link]}}
+    await merging.good("POST", "releases", json=wanted)
+    await merging.good("POST", "repository/tags", json={"tag_name": "plain", "ref": sha})
+    for place in ("releases", "releases/rel%2F1", "releases/permalink/latest"):
+        text = await followed(site, place)
+        assert "<strong>bold</strong> &lt;script&gt;" in text
+        assert 'href="https://files.example/app"' in text
+        assert f'href="/{await site.path()}/-/archive/rel/1/app-rel-1.tar.gz"' in text
+        assert "/-/tags/rel%2F1" in text
+    tags = await seen(site, "tags")
+    assert "/-/tags/plain" in tags
+    assert "/-/releases/rel/1" in tags
+    one = await seen(site, "tags/rel%2F1")
+    assert "/-/tags/plain" not in one
+    await seen(site, "tags/none", 404)
+    await seen(site, "releases/none", 404)
+
+
+async def followed(site: Site, path: str) -> str:
+    """A page, also where its address leads on."""
+    async with browser(site, site.root) as client:
+        response = await client.get(f"/{await site.path()}/-/{path}", follow_redirects=True)
+    assert response.status_code == 200, response.text
+    assert_harmless(response)
+    return response.text
+
+
+async def test_files_and_trees_are_saved_at_a_ref(site: Site, merging: Merging) -> None:
+    await merging.commit("feature/x", {"docs/a.html": "<b>raw</b>\n"}, message="A file")
+    async with browser(site, site.root) as client:
+        base = f"/{await site.path()}/-"
+        raw = await client.get(f"{base}/raw/feature/x/docs/a.html")
+        packed = await client.get(f"{base}/archive/feature/x/app-feature-x.tar")
+        short = await client.get(f"{base}/archive/feature/x.zip")
+        lost = [
+            await client.get(f"{base}/{place}")
+            for place in (
+                *("raw/feature/x", "raw/feature/x/docs", "raw/feature/x/none", "raw/none/docs/a.html"),
+                *(
+                    "archive/feature/x/a/b.zip",
+                    "archive/feature/x",
+                    "archive/none/app.zip",
+                    "archive/feature/x/app.rar",
+                ),
+            )
+        ]
+    assert raw.text == "<b>raw</b>\n"
+    assert raw.headers["content-disposition"].startswith("attachment")
+    assert raw.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    with tarfile.open(fileobj=io.BytesIO(packed.content)) as archive:
+        assert "app-feature-x/docs/a.html" in archive.getnames()
+    with zipfile.ZipFile(io.BytesIO(short.content)) as archive:
+        assert "app-feature-x/docs/a.html" in archive.namelist()
+    assert 'filename="app-feature-x.zip"' in short.headers["content-disposition"]
+    assert {response.status_code for response in lost} == {404}

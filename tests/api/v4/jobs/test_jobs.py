@@ -110,6 +110,24 @@ async def test_a_manual_job_is_played_with_variables(site: Site) -> None:
     assert bad.status_code == 400
 
 
+async def test_a_finished_job_is_played_again_only_if_it_was_manual(site: Site) -> None:
+    """As in GitLab, where `playable?` asks for an action first."""
+    site.connect_temporal()
+    await site.world.pipeline()
+    job_id = await finished(site)
+    pipeline = await site.world.pipeline(MANUAL)
+    async with site.client(site.root) as client:
+        refused = await client.post(address(site, f"/{job_id}/play"))
+        (job,) = (await client.get(f"/api/v4/projects/{site.world.project_id}/pipelines/{pipeline}/jobs")).json()
+        await client.post(address(site, f"/{job['id']}/play"))
+        await client.post(address(site, f"/{job['id']}/cancel"))
+        again = await client.post(address(site, f"/{job['id']}/play"))
+    assert (refused.status_code, refused.json()["message"]) == (400, "400 Bad request - Unplayable Job")
+    assert "only a manual or delayed job can be played" in refused.json()["reason"]
+    assert again.status_code == 200
+    assert again.json()["id"] != job["id"]
+
+
 async def test_a_manual_job_whose_turn_has_not_come_says_what_it_waits_for(site: Site) -> None:
     site.connect_temporal()
     config = "stages: [build, ship]\nbuild: {stage: build, script: x}\ngo: {stage: ship, script: x, when: manual}\n"
@@ -143,6 +161,29 @@ async def test_a_running_job_is_canceled(site: Site) -> None:
     assert (canceled.status_code, canceled.json()["status"]) == (201, "canceling")
     assert (again.status_code, again.json()["status"]) == (201, "canceling")
     assert "nothing to cancel" in again.json()["notice"]
+
+
+async def test_maintainers_end_a_job_that_does_not_stop(site: Site) -> None:
+    site.connect_temporal()
+    await site.world.pipeline()
+    job = await site.world.job()
+    path = address(site, f"/{job['id']}/cancel")
+    developer, maintainer = await site.person("dev", 30), await site.person("chief", 40)
+    async with site.client(maintainer) as client:
+        running = await client.post(path, json={"force": True})
+        canceled = await client.post(path)
+        async with site.client(developer) as other:
+            forbidden = await other.post(path, params={"force": "true"})
+        forced = await client.post(path, params={"force": "true"})
+        again = await client.post(path, json={"force": True})
+    assert (running.status_code, running.json()["status"]) == (201, "running")
+    assert "only a job that is being canceled" in running.json()["notice"]
+    assert canceled.json()["status"] == "canceling"
+    assert forbidden.status_code == 403
+    assert (forced.status_code, forced.json()["status"], "notice" in forced.json()) == (201, "canceled", False)
+    assert (again.status_code, again.json()["status"]) == (201, "canceled")
+    await site.world.put(job, "success", b"")
+    assert (await site.world.row(job["id"])).status == "canceled"
 
 
 async def test_a_log_is_the_same_before_and_after_it_is_moved(site: Site) -> None:

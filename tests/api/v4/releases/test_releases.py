@@ -9,6 +9,7 @@ from models.repositories.pipelines.job_rows import job as job_table
 from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from tests.api.v4.site import Site
 
+PACKINGS = ("zip", "tar.gz", "tar.bz2", "tar")
 GUEST, REPORTER, DEVELOPER = 10, 20, 30
 FILES = {".gitlab-ci.yml": "publish: {script: x, rules: [{if: $CI_COMMIT_TAG}]}\n"}
 FULL: dict[str, Any] = {
@@ -42,9 +43,19 @@ async def test_a_release_is_made_read_listed_and_deleted(site: Site) -> None:
         assert (document["released_at"], document["upcoming_release"]) == ("2020-01-02T02:04:05.000Z", False)
         assert (document["author"]["username"], document["milestones"]) == ("root", [{"title": "m1"}])
         assert (document["commit"]["id"], document["commit"]["title"]) == (sha, "First")
+        path = await site.path()
+        url = site.services.settings.url
+        archives = [source["url"].removeprefix(url) for source in document["assets"]["sources"]]
+        assert archives == [f"/{path}/-/archive/rel/1.0/app-rel-1.0.{one}" for one in PACKINGS]
+        assert document["commit_path"] == f"/{path}/-/commit/{sha}"
+        assert document["tag_path"] == f"/{path}/-/tags/rel%2F1.0"
+        for page in (*archives, document["commit_path"], document["tag_path"]):
+            assert (await client.get(page)).status_code == 200, page
         assert document["assets"] == {
-            "count": 1,
-            "sources": [],
+            "count": 5,
+            "sources": [
+                {"format": one, "url": f"{url}{archive}"} for one, archive in zip(PACKINGS, archives, strict=True)
+            ],
             "links": [
                 {
                     "id": 1,
@@ -56,13 +67,15 @@ async def test_a_release_is_made_read_listed_and_deleted(site: Site) -> None:
             ],
         }
         assert await tag_pipelines(site) == ["rel/1.0"]
-        for path in ("/rel%2F1.0", "/permalink/latest"):
-            assert (await client.get(address(site, path))).json() == document
-        assert (await client.get(document["_links"]["self"])).json() == document
+        for place in ("/rel%2F1.0", "/permalink/latest"):
+            assert (await client.get(address(site, place))).json() == document
+        assert document["_links"]["self"] == f"{url}/{path}/-/releases/rel%2F1.0"
+        shown = await client.get(document["_links"]["self"])
+        assert shown.headers["content-type"].startswith("text/html")
         gone = await client.delete(address(site, "/rel%2F1.0"))
         assert (gone.status_code, gone.json()) == (200, document)
-        for path in ("/rel%2F1.0", "/permalink/latest"):
-            assert (await client.get(address(site, path))).status_code == 404
+        for place in ("/rel%2F1.0", "/permalink/latest"):
+            assert (await client.get(address(site, place))).status_code == 404
     (tag,) = await site.services.repositories.get(site.world.project_id).tags()
     assert (tag.short_name, tag.sha) == ("rel/1.0", sha), "the tag stays"
 
