@@ -58,12 +58,20 @@ class GroupAction(StrEnum):
 LEVEL_FOR_GROUP: Final = {
     GroupAction.SEE: GUEST,
     GroupAction.ADD_PROJECT: DEVELOPER,
-    GroupAction.ADD_GROUP: OWNER,
+    GroupAction.ADD_GROUP: MAINTAINER,
     GroupAction.ADMINISTER_CI: MAINTAINER,
     GroupAction.OWN: OWNER,
 }
-"""Projects by developers and groups within by owners, as GitLab's defaults are; variables and runners by maintainers,
-all else by owners."""
+"""Variables and runners by maintainers, all else by owners; of what is made in it each group says more by itself."""
+
+CREATION_LEVELS: Final[Mapping[str, int]] = {
+    "developer": DEVELOPER,
+    "maintainer": MAINTAINER,
+    "owner": OWNER,
+    "administrator": OWNER + 1,
+    "noone": OWNER + 2,
+}
+"""GitLab's names of who may make things in a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,13 @@ def require_in_group(caller: Caller, action: GroupAction, member_level: int, vis
     if not caller.is_known:
         raise Unauthenticated("Unauthorized")
     raise Forbidden("Forbidden")
+
+
+def require_creation(caller: Caller, what: str, least: str, member_level: int) -> None:
+    """Raise unless a group lets the caller make `what` in it: `least` is one of `CREATION_LEVELS`."""
+    level = CREATION_LEVELS["administrator"] if caller.is_admin else member_level
+    if level < CREATION_LEVELS[least]:
+        raise Forbidden(f"Forbidden: the group lets {least} make {what} in it.")
 
 
 def require_known(caller: Caller) -> None:

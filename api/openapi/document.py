@@ -54,9 +54,9 @@ def described(document: Schema, routes: Collection[APIRoute]) -> Schema:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     _add(schemas, definitions.get("$defs", {}))
-    for given in bodies.values():
-        known = schemas[names[given.model, "validation"]["$ref"].rpartition("/")[2]].setdefault("properties", {})
-        known |= {name: one.schema for name, one in given.without_effect.items() if name not in known}
+    for taken in bodies.values():
+        known = schemas[names[taken.model, "validation"]["$ref"].rpartition("/")[2]].setdefault("properties", {})
+        known |= {name: one.schema for name, one in taken.without_effect.items() if name not in known}
     typed = {call: str(route.status_code or 200) for call, route in _calls(routes) if has_type(route.response_model)}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)

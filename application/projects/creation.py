@@ -11,7 +11,7 @@ from application.group_access import GroupAccess, access_to_group
 from application.pods.visitors import require_own
 from application.pushes.committing import WantedCommit, commit_files
 from application.services import Services
-from auth.permissions import OWNER, Caller, GroupAction
+from auth.permissions import OWNER, Caller, GroupAction, require_creation
 from domain.errors import Forbidden, NotFound
 from git.writing.file_actions import FileAction, Kind
 from models.repositories.accounts import accounts, members
@@ -68,11 +68,13 @@ async def _commit_readme(services: Services, caller: Caller, key: int, facts: Ne
     await commit_files(services, access, services.repositories.get(key), wanted)
 
 
-def require_project_creation(found: GroupAccess) -> None:
+async def require_project_creation(services: Services, found: GroupAccess) -> None:
     """Raise unless the caller may create projects there: developers of a group, in a person's own only that person."""
     if found.row.kind == "user" and found.row.owner_id != found.caller.user_id and not found.caller.is_admin:
         raise Forbidden(f"Forbidden: {found.row.full_path} is somebody's own namespace.")
     found.require(GroupAction.ADD_PROJECT)
+    require_creation(found.caller, "projects", found.row.project_creation_level, found.level)
+    await _require_room(services, found.row)
 
 
 async def namespace_for(services: Services, caller: Caller, reference: str | None) -> NamespaceRow:
@@ -81,10 +83,22 @@ async def namespace_for(services: Services, caller: Caller, reference: str | Non
     Raises `Forbidden` for one in which the caller may create none.
     """
     if reference is None:
-        return await _own_namespace(services, caller)
+        row = await _own_namespace(services, caller)
+        await _require_room(services, row)
+        return row
     found = await access_to_group(services, caller, reference)
-    require_project_creation(found)
+    await require_project_creation(services, found)
     return found.row
+
+
+async def _require_room(services: Services, row: NamespaceRow) -> None:
+    """Raise `Forbidden` where a person has as many projects of their own as they may have."""
+    if row.kind != "user" or row.owner_id is None:
+        return
+    async with services.database.read() as connection:
+        limit = (await accounts.get(connection, row.owner_id)).projects_limit
+        if await namespaces.project_count(connection, row.id) >= limit:
+            raise Forbidden(f"Your project limit is {limit} projects! Please contact your administrator to increase it")
 
 
 async def ensure_own_namespace(services: Services, caller: Caller) -> None:

@@ -17,6 +17,8 @@ class UserRow:
     state: str
     bot: bool
     external: bool
+    can_create_group: bool
+    projects_limit: int
     password_hash: str
     session_epoch: int
     created_at: datetime

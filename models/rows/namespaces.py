@@ -19,6 +19,8 @@ class NamespaceRow:
     owner_id: int | None
     description: str
     visibility: str
+    project_creation_level: str
+    subgroup_creation_level: str
     registration_token_hash: str | None
     created_at: datetime
     removal_asked_at: datetime | None

@@ -2,10 +2,13 @@
 
 from datetime import date, datetime
 
-from sqlalchemy import Index, false, text
+from sqlalchemy import Index, false, text, true
 from sqlmodel import Field, SQLModel
 
 from models.columns import COUNTING, document, key, moment, number, number_or_none, reference
+
+NO_LIMIT = 100_000
+"""Projects: so many that nobody meets it; GitLab's default."""
 
 
 class User(SQLModel, table=True):
@@ -13,8 +16,9 @@ class User(SQLModel, table=True):
 
     `password_hash` is argon2id's own text; empty for whoever cannot sign in by password. `state` is `active` or
     `blocked`: a blocked person's tokens and sessions are worth nothing. A `bot` belongs to a token of a project or
-    group. `external` ones see no internal projects. A session is good while it carries its person's `session_epoch`.
-    `current_sign_in_at` and `last_sign_in_at` are the last two sign-ins at the pages;
+    group. `external` ones see no internal projects. `can_create_group`: at the top; within others those decide.
+    `projects_limit`: so many projects in their own namespace. A session is good while it carries its person's
+    `session_epoch`. `current_sign_in_at` and `last_sign_in_at` are the last two sign-ins at the pages;
     `last_activity_on` is the day (UTC) of the last call as this person. Visitors have a `home_pod`, the number of the
     pod that claimed their name, and their id there (`home_id`) once they have come; both are None for the pod's own.
     """
@@ -39,6 +43,8 @@ class User(SQLModel, table=True):
     state: str = "active"
     bot: bool = False
     external: bool = False
+    can_create_group: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
+    projects_limit: int = Field(default=NO_LIMIT, sa_column_kwargs={"server_default": str(NO_LIMIT)})
     password_hash: str = ""
     session_epoch: int = number()
     created_at: datetime = moment(nullable=False)

@@ -12,7 +12,8 @@ class Namespace(SQLModel, table=True):
     """What owns projects: a group, a group within one, or a person's own (`kind` is `group` or `user`).
 
     One without a parent is an organisation: it lives in exactly one pod, and `organisation_id` is its own id.
-    `trail` holds the ids from the organisation down to this one as `/1/5/9/`. `visibility` is as a project's. Group
+    `trail` holds the ids from the organisation down to this one as `/1/5/9/`. `visibility` is as a project's. The
+    levels from which on members make projects and groups in it are names of `auth.permissions.CREATION_LEVELS`. Group
     runners register with its registration token. `removal_asked_at`: it goes, and nobody finds it any more.
     """
 
@@ -37,6 +38,8 @@ class Namespace(SQLModel, table=True):
     owner_id: int | None = reference("account.id", nullable=True)
     description: str = ""
     visibility: str = "private"
+    project_creation_level: str = Field(default="developer", sa_column_kwargs={"server_default": "developer"})
+    subgroup_creation_level: str = Field(default="owner", sa_column_kwargs={"server_default": "owner"})
     registration_token_hash: str | None = Field(default=None, unique=True)
     created_at: datetime = moment(nullable=False)
     removal_asked_at: datetime | None = moment()

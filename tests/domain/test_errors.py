@@ -9,6 +9,7 @@ from domain.errors import (
     FieldsInvalid,
     JobNotRunning,
     OutOfOrder,
+    PathTaken,
     PipelineFiltered,
     TooMany,
     Unavailable,
@@ -24,6 +25,8 @@ def test_errors_of_the_compiler_come_back_whole_from_another_process() -> None:
     filtered = PipelineFiltered("No jobs.", "filtered_by_rules", plan("build: {script: x}"))
     back = pickle.loads(pickle.dumps(filtered))
     assert (str(back), back.reason, back.plan) == ("No jobs.", "filtered_by_rules", filtered.plan)
+    back = pickle.loads(pickle.dumps(PathTaken(path="has already been taken")))
+    assert (type(back), back.faults) == (PathTaken, {"path": "has already been taken"})
 
 
 def test_they_say_what_their_caller_needs_to_go_on() -> None:

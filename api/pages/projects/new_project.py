@@ -12,7 +12,7 @@ from api.services import Services
 from api.v4.origin import require_our_pages
 from application.access import viewer_of
 from application.projects.creation import NewProjectFacts, create, namespace_for
-from auth.permissions import DEVELOPER, Caller
+from auth.permissions import CREATION_LEVELS, Caller
 from domain.errors import PerdureError
 from domain.projects.path_names import checked_path, path_from
 from models.repositories.paging import slice_of
@@ -30,7 +30,7 @@ Text = Annotated[str, Form(max_length=255)]
 
 
 async def _page(services: Services, caller: Caller, status: int = 200, error: str = "", **filled: str) -> Response:
-    wanted = NamespaceFilter(viewer_of(caller), least_level=DEVELOPER, kind="group")
+    wanted = NamespaceFilter(viewer_of(caller), creation_levels=CREATION_LEVELS, kind="group")
     async with services.database.read() as connection:
         groups = (await slice_of(connection, listed(wanted), 1, MAX_GROUPS)).rows
     filled = {"name": "", "namespace": "", "visibility": "private"} | filled

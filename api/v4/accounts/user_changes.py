@@ -20,7 +20,7 @@ from application.pods import names
 from application.pods.visitors import require_own
 from auth.passwords import fault_of
 from auth.permissions import Caller, require_admin
-from domain.errors import FieldsInvalid, Forbidden, Refused
+from domain.errors import FieldsInvalid, Forbidden, PathTaken, Refused
 from domain.pods.visits import BLOCKED_AT_HOME
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, sessions, visits
@@ -28,6 +28,7 @@ from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
 from models.rows.accounts import UserRow
 
+_TAKEN: Final = "Username has already been taken"
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 
 _OF_HOME: Final = {
@@ -48,11 +49,20 @@ class UserChanges(Optionals):
     email: str | None = Field(default=None, pattern=_EMAIL, max_length=255)
     admin: bool | None = None
     external: bool | None = None
+    can_create_group: bool | None = None
+    projects_limit: int | None = Field(default=None, ge=0, le=2**31 - 1)
     password: str | None = None
 
     async def values(self, services: Services) -> dict[str, Any]:
         """The columns to write. Raises `FieldsInvalid` for a password that can be none."""
-        given = {"name": self.name, "email": self.email, "is_admin": self.admin, "external": self.external}
+        given = {
+            "name": self.name,
+            "email": self.email,
+            "is_admin": self.admin,
+            "external": self.external,
+            "can_create_group": self.can_create_group,
+            "projects_limit": self.projects_limit,
+        }
         values = {name: value for name, value in given.items() if value is not None}
         if self.password is not None:
             if fault := fault_of(self.password):
@@ -89,21 +99,28 @@ async def create_user(
     require_admin(caller)
     if new.force_random_password or new.reset_password:
         new.password = None
-    values = await new.values(services)
+    try:
+        row = await _add(services, caller, new, await new.values(services))
+    except PathTaken as error:  # in another pod
+        raise Refused(_TAKEN) from error
+    await services.notifications.tell(RUNNERS)
+    return account(row, services.settings.url)
+
+
+async def _add(services: Services, caller: Caller, new: NewUser, values: dict[str, Any]) -> UserRow:
     name, email, now = values.pop("name"), values.pop("email"), services.clock()
     async with (
         names.claimed(services, names.path(new.username), names.email(email)) as claimed,
         services.database.write() as connection,
     ):
         if not await namespaces.is_free(connection, new.username):
-            raise Refused("Username has already been taken")
+            raise Refused(_TAKEN)
         user_id = await accounts.create_user(connection, new.username, name, email, now, **values)
         await _require_free(connection, email, user_id)
         row = await accounts.get(connection, user_id)
         await claimed.use(connection)
         await record(connection, caller, entity_of(row), Happened("user_created", _noted(values)), now)
-    await services.notifications.tell(RUNNERS)
-    return account(row, services.settings.url)
+    return row
 
 
 @router.put("/users/{user_id}")

@@ -11,14 +11,14 @@ from api.deps import ServicesDep
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
-from api.v4.hooks.parameters import check_url
+from api.v4.hooks.parameters import fault_of_url
 from api.v4.parameters import Optionals, given
 from api.v4.representation.notifications import UNTOLD, ToldIntegrationDetailsResponse, integration_in_full
 from application.access import ProjectAccess
 from application.audit import record
 from application.hooks.secrets import sealed
 from auth.permissions import Action
-from domain.errors import Invalid, NotFound
+from domain.errors import FieldsInvalid, Invalid, NotFound
 from domain.notifications.integrations import CHATS, Branches, Slug, Wishes, addresses_of, wishes_of
 from domain.sealed_for import CHAT
 from models.repositories.installation.audit import Happened
@@ -87,7 +87,8 @@ def _values(services: Services, slug: Slug, asked: _Integration, before: ChatInt
         if wrong := [name for name in UNTOLD if getattr(asked, name)]:
             raise Invalid(f"{wrong[0]} is not supported: told are pipelines, deployments and merge requests.")
         if asked.webhook is not None:
-            check_url(services, asked.webhook, {})
+            if fault := fault_of_url(services, asked.webhook):
+                raise FieldsInvalid(webhook=f"is invalid: it {fault}.")
             values["webhook"] = sealed(services, asked.webhook, CHAT)
         elif before is None or not before.webhook:
             raise Invalid("webhook is missing")

@@ -10,7 +10,7 @@ from api.deps import ServicesDep
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import ProjectDep
-from api.v4.hooks.parameters import check_url
+from api.v4.hooks.parameters import fault_of_url
 from api.v4.parameters import given
 from api.v4.representation.hooks import (
     IntegrationDetailsResponse,
@@ -122,7 +122,8 @@ def _values(services: Services, new: Link, kind: Forge, before: ForgeLinkRow | N
         api_url = new.api_url.rstrip("/")
     elif before is not None and new.repository_url is None:
         api_url = before.api_url
-    check_url(services, api_url, {})
+    if fault := fault_of_url(services, api_url):
+        raise FieldsInvalid(api_url=f"is invalid: it {fault}.")
     values: dict[str, Any] = {
         "repository_url": page,
         "api_url": api_url,

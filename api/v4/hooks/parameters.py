@@ -74,19 +74,22 @@ AT_FIRST: Final[Mapping[HookScope, int]] = {
 
 
 def check_url(services: Services, url: str, variables: Mapping[str, str]) -> None:
-    """Raise `Invalid` for an address that nothing can be posted to. Names are looked at when they are called."""
-    filled = address_of(url, variables)
-    if fault := address_fault(filled):
+    """Raise `Unprocessable` for an address that nothing can be posted to."""
+    if fault := fault_of_url(services, address_of(url, variables)):
         raise Unprocessable(f"Invalid url given: it {fault}.")
+
+
+def fault_of_url(services: Services, url: str) -> str:
+    """Why nothing can be posted to an address; empty if it can. Names are looked at when they are called."""
+    if fault := address_fault(url):
+        return fault
     try:
-        address = ip_address(httpx.URL(filled).host)
+        address = ip_address(httpx.URL(url).host)
     except ValueError:
-        return
-    if not public_or_within(services.settings.outbound_networks)(address):
-        raise Unprocessable(
-            "Invalid url given: it is not on the public internet; "
-            "an administrator may permit its network (PERDURE_OUTBOUND_NETWORKS)."
-        )
+        return ""
+    if public_or_within(services.settings.outbound_networks)(address):
+        return ""
+    return "is not on the public internet; an administrator may permit its network (PERDURE_OUTBOUND_NETWORKS)"
 
 
 def pairs(items: list[Pair] | None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.deps import CallerDep, ServicesDep
 from api.routes import RouteList
@@ -13,7 +13,7 @@ from api.v4.access import KnownCallerDep
 from api.v4.encoded_paths import decoded
 from api.v4.names import PathName
 from api.v4.pagination import PagingDep
-from api.v4.parameters import given
+from api.v4.parameters import Optionals, given
 from api.v4.projects.documents import project_page
 from api.v4.representation.groups import GroupResponse, NamespaceResponse, group, namespace
 from api.v4.representation.projects import PendingRemovalResponse, ProjectResponse
@@ -24,10 +24,10 @@ from application.group_access import GroupAccess, access_to_group
 from application.pods import names
 from application.projects import removal
 from application.projects.creation import ensure_own_namespace
-from auth.permissions import GUEST, OWNER, Caller, GroupAction, require_known
-from domain.errors import FieldsInvalid, Refused
+from auth.permissions import GUEST, OWNER, Caller, GroupAction, require_creation, require_known
+from domain.errors import FieldsInvalid, Forbidden, Refused
 from domain.projects.path_names import checked_path, checked_top_path, path_from
-from models.repositories.accounts import members
+from models.repositories.accounts import accounts, members
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import namespaces
 from models.repositories.paging import slice_of
@@ -40,23 +40,26 @@ router = RouteList()
 Visibility = Literal["private", "internal", "public"]
 
 
-class NewGroup(BaseModel):
-    """Parameters of `POST /groups`."""
-
-    name: str = Field(min_length=1, max_length=255)
-    path: PathName | None = None
-    parent_id: int | None = Field(default=None, ge=1, le=2**53)
-    description: str = Field(default="", max_length=2000)
-    visibility: Visibility = "private"
-
-
-class GroupChanges(BaseModel):
+class GroupChanges(Optionals):
     """Parameters of `PUT /groups/:id`; what is not given stays as it is."""
 
     name: str | None = Field(default=None, min_length=1, max_length=255)
+    path: PathName | None = None
     description: str | None = Field(default=None, max_length=2000)
     visibility: Visibility | None = None
-    path: PathName | None = None
+    project_creation_level: Literal["noone", "administrator", "owner", "maintainer", "developer"] | None = None
+    subgroup_creation_level: Literal["owner", "maintainer"] | None = None
+
+    def columns(self) -> dict[str, str]:
+        """The columns to write, but for the path."""
+        return self.model_dump(exclude_none=True, exclude={"path", "parent_id"})
+
+
+class NewGroup(GroupChanges):
+    """Parameters of `POST /groups`."""
+
+    name: str = Field(min_length=1, max_length=255)
+    parent_id: int | None = Field(default=None, ge=1, le=2**53)
 
 
 async def group_by(services: Services, caller: Caller, reference: str) -> GroupAccess:
@@ -102,28 +105,39 @@ async def create_group(
     if new.parent_id is not None:
         above = await group_by(services, caller, str(new.parent_id))
         above.require(GroupAction.ADD_GROUP)
+        require_creation(caller, "groups", above.row.subgroup_creation_level, above.level)
         parent = above.row
-    elif services.cluster is not None and services.cluster.is_draining:
+    else:
+        await _require_group_maker(services, caller)
+    if parent is None and services.cluster is not None and services.cluster.is_draining:
         raise Refused(f"Pod {services.settings.pod} is being drained: it takes no new top-level groups.")
-    now = services.clock()
+    now, values = services.clock(), {"visibility": "private", **new.columns()}
+    noted = dict(values)
     wanted = () if parent else (names.path(path),)
     async with names.claimed(services, *wanted) as claimed, services.database.write() as connection:
         key = await namespaces.create(
             connection,
             path,
-            new.name,
+            values.pop("name"),
             now,
             parent=parent,
-            description=new.description,
-            visibility=new.visibility,
             owner_id=caller.user_id,
+            **values,
         )
         await claimed.use(connection, key)
         await members.add_to_group(connection, key, caller.user_id, OWNER)
         row = await namespaces.get_by(connection, key=key)
         entity = Entity("group", key, row.full_path)
-        await record(connection, caller, entity, Happened("group_created", {"visibility": new.visibility}), now)
+        await record(connection, caller, entity, Happened("group_created", noted), now)
         return group(row, services.settings.url)
+
+
+async def _require_group_maker(services: Services, caller: Caller) -> None:
+    """Raise `Forbidden` for who may make no groups at the top."""
+    async with services.database.read() as connection:
+        row = await accounts.get(connection, caller.user_id)
+    if not row.can_create_group and not row.is_admin:
+        raise Forbidden("Forbidden: you may make no groups at the top; an administrator can let you.")
 
 
 def _path_of(new: NewGroup) -> str:
@@ -147,11 +161,11 @@ async def change_group(
     found: GroupDep,
     services: ServicesDep,
 ) -> GroupResponse:
-    """Change name, description or visibility of a group; its owners may."""
+    """Change what a group is called, who sees it, and who makes things in it; its owners may."""
     found.require(GroupAction.OWN)
     if changes.path not in {None, found.row.path}:
         raise FieldsInvalid(path="cannot be changed; make a group with the path that you want, and move projects there")
-    values = changes.model_dump(exclude_none=True, exclude={"path"})
+    values = changes.columns()
     async with services.database.write() as connection:
         await namespaces.change(connection, found.row.id, **values)
         await record(connection, found.caller, found.entity, Happened("group_changed", values), services.clock())

@@ -45,7 +45,7 @@ async def transfer_project(
     """
     project.require(Action.OWN)
     target = await group_by(services, project.caller, str(wanted.namespace))
-    require_project_creation(target)
+    await require_project_creation(services, target)
     await _move(services, project, target)
     async with services.database.read() as connection:
         return await project_document(connection, services, project)

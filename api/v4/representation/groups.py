@@ -67,8 +67,8 @@ def group(row: NamespaceRow, url: str) -> GroupResponse:
         "full_name": row.full_path.replace("/", " / "),
         "created_at": moment(row.created_at),
         "organization_id": row.organisation_id,
-        "project_creation_level": "developer",
-        "subgroup_creation_level": "owner",
+        "project_creation_level": row.project_creation_level,
+        "subgroup_creation_level": row.subgroup_creation_level,
         "request_access_enabled": False,
     }
 

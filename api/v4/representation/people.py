@@ -58,6 +58,7 @@ class AccountResponse(PersonResponse):
     is_admin: bool
     can_create_project: bool
     can_create_group: bool
+    projects_limit: int
     external: bool
     bot: bool
     two_factor_enabled: bool
@@ -100,8 +101,9 @@ def account(
         "created_at": moment(row.created_at),
         "email": row.email,
         "is_admin": row.is_admin,
-        "can_create_project": True,
-        "can_create_group": True,
+        "can_create_project": row.projects_limit > 0,
+        "can_create_group": row.can_create_group or row.is_admin,
+        "projects_limit": row.projects_limit,
         "external": row.external,
         "bot": row.bot,
         "two_factor_enabled": False,

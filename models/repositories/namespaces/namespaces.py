@@ -117,6 +117,12 @@ async def own_of(connection: AsyncConnection, user_ids: Iterable[int]) -> dict[i
     return {row.owner_id: row.id for row in await connection.execute(statement)}
 
 
+async def project_count(connection: AsyncConnection, namespace_id: int) -> int:
+    """How many projects are directly in a namespace."""
+    statement = select(func.count()).where(project.c.namespace_id == namespace_id)
+    return int((await connection.execute(statement)).scalar_one())
+
+
 async def above(connection: AsyncConnection, row: NamespaceRow) -> Sequence[NamespaceRow]:
     """A group and all above it, the topmost first."""
     found = await connection.execute(select(namespace).where(namespace.c.id.in_(trail_of(row.trail))))

@@ -128,6 +128,8 @@ class NamespaceFilter:
     search: str = ""
     top_only: bool = False
     least_level: int = 0
+    creation_levels: Mapping[str, int] | None = None
+    """By who may make projects in a group, the level that it asks of members: only groups that let the viewer."""
     kind: str = ""
     within: NamespaceRow | None = None
     directly_within: bool = True
@@ -143,6 +145,8 @@ def namespaces(wanted: NamespaceFilter) -> Listing[NamespaceRow]:
         statement = statement.where(
             namespace.c.id.in_(members.namespace_ids(wanted.viewer.user_id, wanted.least_level))
         )
+    elif wanted.creation_levels:
+        statement = statement.where(_lets_make_projects(wanted.viewer.user_id, wanted.creation_levels))
     elif not wanted.viewer.is_admin:
         user_id = wanted.viewer.user_id
         mine = namespace.c.id.in_(members.namespace_ids(user_id))
@@ -157,6 +161,15 @@ def namespaces(wanted: NamespaceFilter) -> Listing[NamespaceRow]:
         text = wanted.search.lower()
         statement = statement.where(func.lower(namespace.c.full_path).contains(text, autoescape=True))
     return Listing(statement, NamespaceRow)
+
+
+def _lets_make_projects(user_id: int, levels: Mapping[str, int]) -> ColumnElement[bool]:
+    return or_(
+        *(
+            and_(namespace.c.project_creation_level == name, namespace.c.id.in_(members.namespace_ids(user_id, level)))
+            for name, level in levels.items()
+        )
+    )
 
 
 async def newest_pipelines(connection: AsyncConnection, project_ids: Iterable[int]) -> dict[int, PipelineRow]:

@@ -132,7 +132,7 @@ async def test_refusals_have_gitlabs_status_and_say_which_field_is_meant(filled:
         for call, body, status, where in REFUSALS:
             method, _, path = call.partition(" ")
             values = body | ({"user_id": known} if "user_id" in body else {})
-            options = {} if method in {"GET", "DELETE"} else {"json": values}
+            options: dict[str, Any] = {} if method in {"GET", "DELETE"} else {"json": values}
             response = await client.request(method, address(filled, path), **options)
             message = response.json()["message"] if response.content else None
             if (response.status_code, fits(response.json(), where)) != (status, True):

@@ -260,7 +260,13 @@ async def test_guards_are_refused_and_the_rest_is_passed_over(site: Site) -> Non
         ("PUT", project, {}, {"merge_requests_access_level": "disabled"}, {"builds_access_level": "enabled"}),
         ("PUT", project, {}, {"path": "elsewhere"}, {"wiki_enabled": False}),
         ("POST", "/api/v4/groups", {"name": "g"}, {"membership_lock": True}, {"lfs_enabled": False}),
-        ("POST", "/api/v4/users", person, {"auditor": True}, {"bio": "x"}),
+        (
+            "POST",
+            "/api/v4/users",
+            person,
+            {"auditor": True},
+            {"bio": "x", "can_create_group": False, "projects_limit": 0},
+        ),
         ("POST", f"{project}/environments", {"name": "e"}, {"auto_stop_setting": "with_action"}, {"description": "d"}),
         (
             "POST",

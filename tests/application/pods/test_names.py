@@ -36,7 +36,7 @@ async def test_a_name_is_one_pods_whatever_the_size_of_its_letters(two: Two) -> 
     document = await two.directory.all()
     assert {"acme", "ada"} <= {path for path, number in document["organisations"].items() if number == one.number}
     for path in ("acme", "ACME", "Ada"):
-        with pytest.raises(PathTaken, match=f"Path {path} has already been taken"):
+        with pytest.raises(PathTaken, match="path has already been taken"):
             await other.add_group(path)
     with pytest.raises(Refused, match="Email has already been taken"):
         await other.add_person("bob", "ada@EXAMPLE.org")

@@ -52,7 +52,7 @@ async def test_an_environment_is_made_and_changed_by_forms(here: Deploying) -> N
         ({"name": EVIL}, "name is invalid: it can contain only letters"),
         ({"name": "qa", "url": "javascript:alert(1)"}, "external_url is invalid: it must be an http or https"),
         ({"name": "qa", "tier": "best"}, "tier is invalid: choose one of production, staging"),
-        ({"name": "taken"}, "name taken has already been taken"),
+        ({"name": "taken"}, "name has already been taken"),
     ],
 )
 async def test_what_is_wrong_is_told_beside_the_form_as_it_was_filled_in(

@@ -7,6 +7,7 @@ import pytest
 
 from domain.notifications.levels import EVENTS
 from tests.api.v4.site import Site, serving
+from tests.api.v4.told_faults import told_faults
 
 
 async def test_by_python_gitlab(site: Site) -> None:
@@ -54,7 +55,7 @@ async def test_bad_input_is_explained(site: Site, body: dict[str, str], said: st
     async with site.client(site.root) as client:
         response = await client.put("/api/v4/notification_settings", json=body)
         assert response.status_code == 400, response.text
-        assert said in response.text
+        assert said in told_faults(response)
         assert (await client.get("/api/v4/notification_settings")).json()["level"] == "participating"
 
 

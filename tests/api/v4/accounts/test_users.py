@@ -21,7 +21,7 @@ async def test_an_administrator_adds_a_person_whose_token_works(site: Site) -> N
     assert token.status_code == 201
     assert token.json()["token"].startswith(PERSONAL)
     assert (strange.status_code, expired.status_code, unknown.status_code) == (400, 400, 404)
-    assert taken.json() == {"message": "Username ada has already been taken."}
+    assert taken.json() == {"message": "Username has already been taken"}
     async with site.client(headers={"Authorization": f"Bearer {token.json()['token']}"}) as ada:
         me = (await ada.get("/api/v4/user")).json()
         version = await ada.get("/api/v4/version")

@@ -9,6 +9,7 @@ from application.hooks.hook_tests import sample
 from domain.hooks.webhooks import Event
 from models.repositories.projects import projects
 from tests.api.v4.site import Site
+from tests.api.v4.told_faults import told_faults
 
 JOB = "deploy: {script: x, environment: live}\n"
 
@@ -64,17 +65,17 @@ async def test_a_reported_deployment_is_seen_as_those_of_jobs_are(site: Site) ->
         ({"ref": "gone"}, "The branch or tag does not exist"),
         ({"ref": "a b~^:"}, "The branch or tag does not exist"),
         ({"environment": "a#b"}, "environment is invalid"),
-        ({"environment": "n" * 256}, "environment is invalid"),
+        ({"environment": "n" * 256}, "environment is too long"),
         ({"status": "created"}, "status does not have a valid value"),
         ({"tag": "perhaps"}, "tag is invalid"),
-        ({"sha": ""}, "sha is invalid"),
+        ({"sha": ""}, "sha is too short"),
     ],
 )
 async def test_bad_reports_are_explained_and_make_no_environment(site: Site, body: dict[str, Any], said: str) -> None:
     await site.commit({"a": "a"})
     async with site.client(site.root) as client:
         response = await reported(site, client, **body)
-        assert (response.status_code, said in response.text) == (400, True), response.text
+        assert (response.status_code, said in told_faults(response)) == (400, True), response.text
         assert (await client.get(address(site, "/environments"))).json() == []
 
 

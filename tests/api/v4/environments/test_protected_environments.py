@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from models.columns import table_of
 from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
 from tests.api.v4.site import Site
+from tests.api.v4.told_faults import told_faults
 
 MAINTAINERS = [{"access_level": 40}]
 DEPLOY = """
@@ -77,7 +78,7 @@ async def test_environments_are_protected_changed_and_unprotected(site: Site) ->
     ("body", "said"),
     [
         ({}, "deploy_access_levels is missing"),
-        ({"deploy_access_levels": []}, "deploy_access_levels is invalid"),
+        ({"deploy_access_levels": []}, "deploy_access_levels is too short"),
         ({"deploy_access_levels": [{}]}, "names one of access_level, user_id and group_id"),
         ({"deploy_access_levels": [{"access_level": 40, "user_id": 1}]}, "names one of"),
         ({"deploy_access_levels": [{"access_level": 20}]}, "access_level is 30"),
@@ -92,7 +93,7 @@ async def test_what_cannot_be_is_refused_by_name(site: Site, body: dict[str, Any
     async with site.client(site.root) as client:
         way = address(site, "/protected_environments")
         response = await client.post(way, json={"name": "live", **body})
-        assert (response.status_code, said in response.text) == (400, True), response.text
+        assert (response.status_code, said in told_faults(response)) == (400, True), response.text
         assert (await client.get(way)).json() == []
 
 

@@ -229,9 +229,9 @@ async def test_headers_and_variables_one_by_one(site: Site) -> None:
         assert (await client.put(f"{way}/custom_headers/X-Two", json={"value": "2"})).status_code == 204
         assert (await client.delete(f"{way}/custom_headers/X-Two")).status_code == 204
         assert (await client.delete(f"{way}/custom_headers/X-Two")).status_code == 404
-        assert (await client.put(f"{way}/custom_headers/Host", json={"value": "x"})).status_code == 400
+        assert (await client.put(f"{way}/custom_headers/Host", json={"value": "x"})).status_code == 422
         still = await client.delete(f"{way}/url_variables/path")
-        assert (still.status_code, "is not set" in still.text) == (400, True)
+        assert (still.status_code, "is not set" in still.text) == (422, True)
         await site.commit({"a.txt": "x"})
         assert (await client.post(f"{way}/test/push_events")).status_code == 201
     (got,) = receiver.got
@@ -261,7 +261,7 @@ async def test_headers_and_variables_one_by_one(site: Site) -> None:
 async def test_bad_input_is_explained_and_changes_nothing(site: Site, body: dict[str, Any]) -> None:
     async with site.client(site.root) as client:
         response = await client.post(address(site, "/hooks"), json=body)
-    assert response.status_code == 400, response.text
+    assert response.status_code in {400, 422}, response.text
     assert await rows(site, Hook) == []
 
 

@@ -245,7 +245,7 @@ async def test_only_owners_keep_hooks_of_a_group_and_only_administrators_those_o
     assert await status(site, "POST", "/groups/top/hooks", ben, **body) == 403
     assert await status(site, "GET", "/groups/top/hooks", ben) == 403
     assert await status(site, "POST", "/hooks", ada, **body) == 403
-    assert await status(site, "POST", "/groups/top/hooks", ada, url="http://127.0.0.2/") == 400
+    assert await status(site, "POST", "/groups/top/hooks", ada, url="http://127.0.0.2/") == 422
     (row,) = await rows(site, Hook)
     assert await status(site, "GET", f"/hooks/{row.id}", site.root) == 404, "a hook of a group is none of these"
     other = await made(site, "/groups", name="other", path="other")

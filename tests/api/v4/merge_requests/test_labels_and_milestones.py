@@ -9,6 +9,7 @@ from models.repositories.projects.labels import label
 from models.repositories.projects.milestones import milestone
 from tests.api.v4.merge_requests.merging import Merging
 from tests.api.v4.site import Site
+from tests.api.v4.told_faults import told_faults
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ async def test_labels_are_added_changed_and_removed_with_merge_requests_followin
     assert (again.status_code, again.json()) == (409, {"message": "Label already exists"})
     for wrong, word in (({"color": "reddish"}, "color"), ({"name": "a,b"}, "name")):
         refused = await here.call("POST", "labels", bob, json={**new, **wrong})
-        assert (refused.status_code, f"{word} is invalid" in refused.text) == (400, True)
+        assert (refused.status_code, f"{word} is invalid" in told_faults(refused)) == (400, True)
     await here.site.set_project(visibility="public")
     assert (await here.call("POST", "labels", eve, json={**new, "name": "x"})).status_code == 403
     assert [one["name"] for one in await here.good("GET", "labels", eve)] == ["needs work"]
@@ -86,9 +87,9 @@ async def test_milestones_are_planned_closed_and_removed(here: Merging) -> None:
     plan = await here.good("POST", "milestones", bob, json={"title": "1.0", "description": "first", **days})
     assert (plan["iid"], plan["state"], plan["expired"], plan["project_id"]) == (1, "active", True, here.id)
     assert plan["web_url"].endswith("/-/milestones/1")
-    assert (await here.call("POST", "milestones", json={"title": "1.0"})).status_code == 409
+    assert (await here.call("POST", "milestones", json={"title": "1.0"})).status_code == 400
     backwards = await here.call("PUT", f"milestones/{plan['id']}", json={"due_date": "2019-01-01"})
-    assert (backwards.status_code, "due_date is invalid" in backwards.text) == (400, True)
+    assert (backwards.status_code, "due_date is invalid" in told_faults(backwards)) == (400, True)
     changed = await here.good("PUT", "merge_requests/1", json={"milestone_id": plan["id"]})
     assert changed["milestone"] == plan
     for query, found in (("1.0", [1]), ("Any", [1]), ("None", []), ("2.0", [])):
@@ -115,7 +116,7 @@ async def test_milestones_of_a_group_count_in_its_projects(here: Merging) -> Non
     assert [one["iid"] for one in listed.json()] == [1]
     assert (await here.good("PUT", "merge_requests/1", json={"milestone_id": 0}))["milestone"] is None
     foreign = await here.call("PUT", "merge_requests/1", json={"milestone_id": 999_999})
-    assert (foreign.status_code, "milestone_id is invalid" in foreign.text) == (400, True)
+    assert (foreign.status_code, "milestone_id is invalid" in told_faults(foreign)) == (400, True)
 
 
 async def test_all_of_it_goes_with_its_project_and_group(site: Site) -> None:

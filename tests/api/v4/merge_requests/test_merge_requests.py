@@ -6,6 +6,7 @@ import pytest
 
 from tests.api.v4.merge_requests.merging import CONFIG, Merging
 from tests.api.v4.site import Site
+from tests.api.v4.told_faults import told_faults
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ async def test_only_one_may_be_open_for_the_same_branches(here: Merging) -> None
     async def refused(source: str, **more: str) -> tuple[int, str]:
         body = {"source_branch": source, "target_branch": "main", "title": "x", **more}
         response = await here.call("POST", "merge_requests", json=body)
-        return response.status_code, response.json()["message"]
+        return response.status_code, told_faults(response)
 
     assert await refused("feature") == (
         409,

@@ -156,4 +156,73 @@ async def test_people_and_groups_share_their_names(site: Site) -> None:
         for username in ("bea", "Bea", "Ada"):
             new = {"username": username, "name": "x", "email": "x@example.com", "password": "long enough 1"}
             response = await client.post("/api/v4/users", json=new)
-            assert (response.status_code, "has already been taken" in response.text) == (400, True)
+            assert (response.status_code, "has already been taken" in response.text) == (409, True)
+
+
+async def test_everybody_has_a_namespace_before_their_first_project(site: Site) -> None:
+    ada, bob = await site.person("ada"), await site.person("bob")
+    async with site.client(bob) as client:
+        assert (await client.get("/api/v4/namespaces/ada")).status_code == 404
+        assert [one["full_path"] for one in (await client.get("/api/v4/namespaces")).json()] == ["bob"]
+    async with site.client(ada) as client:
+        found = await client.get("/api/v4/namespaces/ada")
+        assert (found.status_code, found.json()["kind"], found.json()["full_path"]) == (200, "user", "ada")
+        assert (await client.get("/api/v4/user")).json()["namespace_id"] == found.json()["id"]
+        made = await client.post("/api/v4/projects", json={"name": "x", "namespace_id": found.json()["id"]})
+    assert made.json()["path_with_namespace"] == "ada/x"
+    async with site.client() as nobody:
+        assert (await nobody.get("/api/v4/namespaces/ada")).status_code in {401, 404}
+
+
+async def test_groups_say_who_makes_projects_and_groups_in_them(site: Site) -> None:
+    developer, maintainer = await site.person("dev"), await site.person("chief")
+    async with site.client(site.root) as root:
+        group = (
+            await root.post("/api/v4/groups", json={"name": "Team", "project_creation_level": "maintainer"})
+        ).json()
+        assert (group["project_creation_level"], group["subgroup_creation_level"]) == ("maintainer", "owner")
+        for person, level in ((developer, 30), (maintainer, 40)):
+            member = {"user_id": person.id, "access_level": level}
+            await root.post(f"/api/v4/groups/{group['id']}/members", json=member)
+
+        async def made(person: Person, path: str, name: str, key: str = "parent_id") -> int:
+            async with site.client(person) as client:
+                body = {"name": name, "path": name, key: group["id"]}
+                return (await client.post(f"/api/v4/{path}", json=body)).status_code
+
+        async def change(**values: str) -> None:
+            assert (await root.put(f"/api/v4/groups/{group['id']}", json=values)).status_code == 200
+
+        assert await made(developer, "projects", "a", "namespace_id") == 403
+        for person, offered in ((developer, False), (maintainer, True)):
+            async with site.client(person) as client:
+                assert ('value="team"' in (await client.get("/projects/new")).text) is offered
+        assert await made(maintainer, "projects", "b", "namespace_id") == 201
+        assert await made(maintainer, "groups", "c") == 403
+        await change(project_creation_level="noone", subgroup_creation_level="maintainer")
+        assert await made(maintainer, "groups", "d") == 201
+        assert await made(developer, "groups", "e") == 403
+        for person in (maintainer, site.root):
+            assert await made(person, "projects", "f", "namespace_id") == 403
+        await change(project_creation_level="administrator")
+        assert await made(maintainer, "projects", "g", "namespace_id") == 403
+        assert await made(site.root, "projects", "h", "namespace_id") == 201
+
+
+async def test_people_make_as_many_groups_and_projects_as_they_may(site: Site) -> None:
+    ada = await site.person("ada")
+    async with site.client(site.root) as root, site.client(ada) as client:
+        assert (await client.post("/api/v4/groups", json={"name": "one"})).status_code == 201
+        assert (await client.post("/api/v4/projects", json={"name": "one"})).status_code == 201
+        limits = {"can_create_group": False, "projects_limit": 1}
+        shown = (await root.put(f"/api/v4/users/{ada.id}", json=limits)).json()
+        assert {name: shown[name] for name in limits} == limits
+        group = await client.post("/api/v4/groups", json={"name": "two"})
+        project = await client.post("/api/v4/projects", json={"name": "two"})
+        within = {"name": "in", "namespace_id": (await client.get("/api/v4/groups/one")).json()["id"]}
+        fork = await client.post("/api/v4/projects/ada%2Fone/fork", json={"path": "two"})
+        assert (await client.post("/api/v4/projects", json=within)).status_code == 201
+        moved = await client.put("/api/v4/projects/one%2Fin/transfer", json={"namespace": "ada"})
+    assert (group.status_code, project.status_code, fork.status_code) == (403, 403, 403)
+    assert moved.status_code in {400, 403}, "another organisation, and no room"
+    assert "Your project limit is 1 projects!" in project.json()["message"]

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests.api.v4.site import Site, open_site
+from tests.api.v4.told_faults import told_faults
 from tests.git.serving import git, new_work_tree
 
 HEADER = "spec: {inputs: {level: {default: 1, type: number}}}\n---\n"
@@ -21,7 +22,7 @@ async def started(site: Site, **body: Any) -> Any:
     async with site.client(site.root) as client:
         response = await client.post(address(site, "/pipeline"), json={"ref": "main", **body})
         if response.status_code != 201:
-            return response.json()["message"]
+            return told_faults(response)
         pipeline = response.json()
         jobs = (await client.get(address(site, f"/pipelines/{pipeline['id']}/jobs"))).json()
     return pipeline["config_source"], sorted(job["name"] for job in jobs)

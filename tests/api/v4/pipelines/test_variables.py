@@ -37,7 +37,7 @@ async def test_a_variable_from_its_making_to_its_end(site: Site) -> None:
         "description": "first",
     }
     again = await call(site, "POST", base(site), {"key": "A", "value": "two"})
-    assert (again.status_code, again.json()["message"]) == (400, "(A) has already been taken")
+    assert (again.status_code, again.json()["message"]) == (400, {"key": ["(A) has already been taken"]})
     changed = (await call(site, "PUT", f"{base(site)}/A", {"value": "two", "raw": True})).json()
     assert (changed["value"], changed["raw"], changed["description"]) == ("two", True, "first")
     assert [item["key"] for item in (await call(site, "GET", base(site))).json()] == ["A"]
@@ -50,7 +50,7 @@ async def test_one_key_may_have_a_variable_for_each_scope(site: Site) -> None:
         body = {"key": "A", "value": scope, "environment_scope": scope}
         assert (await call(site, "POST", base(site), body)).status_code == 201
     unclear = await call(site, "GET", f"{base(site)}/A")
-    assert (unclear.status_code, "filter[environment_scope]" in unclear.text) == (400, True)
+    assert (unclear.status_code, "filter[environment_scope]" in unclear.text) == (409, True)
     chosen = await call(site, "GET", f"{base(site)}/A", **{"filter[environment_scope]": "live"})
     assert chosen.json()["value"] == "live"
     change: dict[str, Any] = {"value": "new", "filter": {"environment_scope": "review/*"}}

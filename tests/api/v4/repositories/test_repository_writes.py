@@ -14,6 +14,7 @@ from models.repositories.pipelines.pipelines import pipeline as pipeline_table
 from models.repositories.pipelines.pushes import push as push_table
 from tests.api.v4.repositories.test_repository_reads import address, file_at
 from tests.api.v4.site import Site
+from tests.api.v4.told_faults import told_faults
 from tests.git.serving import git, new_commit
 
 CONFIG = "build: {script: make}\n"
@@ -161,7 +162,7 @@ async def test_bad_input_is_explained_and_moves_nothing(
     before = await site.commit(START)
     async with site.client(site.root) as client:
         response = await client.request(method, address(site, path), json=body)
-    assert (response.status_code, message in str(response.json()["message"])) == (status, True), response.text
+    assert (response.status_code, message in told_faults(response)) == (status, True), response.text
     repository = site.services.repositories.get(site.world.project_id)
     assert [(ref.name, ref.sha) for ref in await repository.refs()] == [("refs/heads/main", before)]
     assert await pipelines_of(site) == []

@@ -77,7 +77,7 @@ async def test_a_list_is_narrowed(
 async def test_a_strange_wish_is_refused(site: Site, query: dict[str, Any]) -> None:
     async with site.client(site.root) as client:
         response = await client.get("/api/v4/runners/all", params=query)
-    assert (response.status_code, list(response.json())) == (400, ["message"])
+    assert (response.status_code, "message" in response.json()) == (400, True)
 
 
 async def test_the_status_shown_is_the_status_asked_for(site: Site, fleet: dict[str, int]) -> None:
