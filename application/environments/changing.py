@@ -16,7 +16,7 @@ from models.rows.environments import EnvironmentRow
 
 _PLAIN_TEXT: Final = str.maketrans({"$": "$$", "%": "%%"})
 _NOT_A_NAME: Final = (
-    "name is invalid: it can contain only letters, digits, spaces and - _ / $ { } ., and cannot start or end with /."
+    "is invalid: it can contain only letters, digits, spaces and - _ / $ { } ., and cannot start or end with /."
 )
 _NOT_A_TIER: Final = f"is invalid: choose one of {', '.join(TIERS)}."
 
