@@ -45,7 +45,7 @@ _ABOUT: Final = (
 
 def described(document: Schema, routes: Collection[APIRoute]) -> Schema:
     """The document with all that; `document` itself is changed. `routes` are those of which it tells."""
-    bodies = dict(_bodies(routes))
+    bodies = dict(bodies_of(routes))
     names, definitions = models_json_schema(
         [(model, "validation") for model in dict.fromkeys(body.model for body in bodies.values())],
         ref_template=_SCHEMAS,
@@ -95,7 +95,7 @@ def _calls(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], APIRou
         yield from (((method, route.path_format), route) for method in route.methods or ())
 
 
-def _bodies(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], Given[Any]]]:
+def bodies_of(routes: Iterable[APIRoute]) -> Iterator[tuple[tuple[str, str], Given[Any]]]:
     """What reads the parameters of each call that has any in its body, by method and path."""
     for call, route in _calls(routes):
         given = _given_of(route.dependant)

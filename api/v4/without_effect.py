@@ -77,7 +77,7 @@ PROJECT: Final[Parameters] = {
             *("container_registry_enabled", "container_registry_access_level", "request_access_enabled"),
             *("container_expiration_policy_attributes", "lfs_enabled", "show_default_award_emojis"),
             *("autoclose_referenced_issues", "issue_branch_template", "issues_template", "repository_storage"),
-            *("enforce_auth_checks_on_uploads", "warn_about_potentially_unwanted_characters"),
+            "warn_about_potentially_unwanted_characters",
             *("build_coverage_regex", "show_diff_preview_in_email", "printing_merge_request_link_enabled"),
             *("spp_repository_pipeline_access", "duo_features_enabled", "auto_duo_code_review_enabled"),
         ),
@@ -112,6 +112,7 @@ PROJECT: Final[Parameters] = {
     "merge_request_title_regex_description": WithoutEffect("titles are not checked"),
     "prevent_merge_without_jira_issue": WithoutEffect("nothing is known of Jira", _OFF),
     "external_authorization_classification_label": WithoutEffect("no other service is asked who may come in", _EMPTY),
+    "enforce_auth_checks_on_uploads": WithoutEffect("files are for whoever may see the project", _ON),
     "resolve_outdated_diff_discussions": WithoutEffect("people resolve threads"),
     "auto_devops_deploy_strategy": WithoutEffect(
         "set the CI/CD variables STAGING_ENABLED and INCREMENTAL_ROLLOUT_MODE", ("continuous",)
@@ -208,23 +209,26 @@ USER: Final[Parameters] = {
 HOOK: Final[Parameters] = {
     **dict.fromkeys(
         (
-            *("issues_events", "confidential_issues_events", "confidential_note_events", "wiki_page_events"),
+            *("issues_events", "confidential_issues_events", "wiki_page_events"),
             *("feature_flag_events", "milestone_events", "emoji_events", "vulnerability_events", "subgroup_events"),
             *("member_events", "project_events", "resource_access_token_events", "resource_deploy_token_events"),
             "member_approval_events",
         ),
         WithoutEffect("hooks are not told of that"),
     ),
-    "note_events": WithoutEffect("hooks are not told of that"),
     "custom_webhook_template": WithoutEffect("bodies are GitLab's", _EMPTY),
 }
 """Of `POST` and `PUT .../hooks`."""
 
 ENVIRONMENT: Final[Parameters] = {
-    "name": WithoutEffect("environments keep their names, as in GitLab"),
     "description": WithoutEffect("environments have no description"),
     "auto_stop_setting": WithoutEffect("what has a time to stop is stopped then", ("always",)),
     **dict.fromkeys(("cluster_agent_id", "kubernetes_namespace", "flux_resource_path"), _NOT_HERE),
+}
+
+CHANGED_ENVIRONMENT: Final[Parameters] = {
+    **ENVIRONMENT,
+    "name": WithoutEffect("environments keep their names, as in GitLab"),
 }
 
 MERGE_REQUEST: Final[Parameters] = {

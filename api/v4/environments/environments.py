@@ -15,7 +15,7 @@ from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.environments import EnvironmentDetailsResponse, EnvironmentResponse
 from api.v4.representation.environments import environment as shown
-from api.v4.without_effect import ENVIRONMENT
+from api.v4.without_effect import CHANGED_ENVIRONMENT, ENVIRONMENT
 from application.environments import changing, stopping
 from domain.environments.places import MAX_NAME, MAX_URL
 from domain.errors import Invalid
@@ -99,7 +99,7 @@ async def create_environment(
 @router.put("/{environment_id}")
 async def change_environment(
     environment_id: Id,
-    changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges, without_effect=ENVIRONMENT))],
+    changes: Annotated[EnvironmentChanges, Depends(given(EnvironmentChanges, without_effect=CHANGED_ENVIRONMENT))],
     project: ProjectDep,
     services: ServicesDep,
 ) -> EnvironmentResponse:

@@ -7,7 +7,7 @@ from alembic import op
 import models.columns
 
 revision = '0042'
-down_revision = '0036'
+down_revision = '0040'
 branch_labels = None
 depends_on = None
 
