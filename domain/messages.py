@@ -179,8 +179,8 @@ class Page:
     (`run`, `tick`) numbers the last recorded decision. `jobs` are packed (`domain.pipelines.packing`). `verdicts` are
     those of the page that no decision has folded yet. `leaving` and `answers` come with the first page. `following` is
     the position to go on after, None on the last page. `has_window` says that whoever read it knows of the window for
-    retries, `rereads` that they read once more before they refuse what SQL may know better: histories of before do not
-    have them.
+    retries, `rereads` that they read once more before they refuse what SQL may know better, `due_revives_nothing` that
+    skipped jobs stay so when the time of a delayed one comes: histories of before do not have them.
 
     `shown` are the statuses of the stages as SQL has them. None is in histories of versions that did not look at them.
     """
@@ -200,6 +200,7 @@ class Page:
     shown: tuple[Status, ...] | None = None
     has_window: bool = False
     rereads: bool = False
+    due_revives_nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,7 @@ class Loaded:
     shown: tuple[Status, ...] | None = None
     has_window: bool = False
     rereads: bool = False
+    due_revives_nothing: bool = False
 
     @property
     def is_owed(self) -> bool:
@@ -247,6 +249,7 @@ def joined(pages: Sequence[Page]) -> Loaded:
         shown=first.shown,
         has_window=first.has_window,
         rereads=first.rereads,
+        due_revives_nothing=first.due_revives_nothing,
     )
 
 

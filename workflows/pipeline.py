@@ -62,6 +62,7 @@ class PipelineWorkflow(Operations, Queries):
         self._is_owed = False
         self._is_new = True
         self._rereads = False
+        self._due_revives = False
         self._window = RetryWindow(self._is_asked)
         workflow.register_random_seed_callback(self._was_reset)
 
@@ -129,7 +130,7 @@ class PipelineWorkflow(Operations, Queries):
         self._window.is_known = loaded.has_window
         self._leaving = {leaving.job_id for leaving in loaded.leaving}
         self._is_new, self._is_owed = loaded.shown is not None, loaded.is_owed
-        self._rereads = loaded.rereads
+        self._rereads, self._due_revives = loaded.rereads, not loaded.due_revives_nothing
         for verdict in loaded.verdicts:
             self._folded.discard(verdict.job_id)
             self._arrived(verdict)
@@ -217,6 +218,7 @@ class PipelineWorkflow(Operations, Queries):
             granted=granted,
             owed=self._is_owed,
             is_new=self._is_new,
+            due_revives=self._due_revives,
         )
 
     async def _record(self, portion: Decision) -> bool:

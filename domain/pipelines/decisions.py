@@ -6,7 +6,7 @@ from typing import Final
 
 from domain.messages import Command, Decision, Recorded
 from domain.pipelines.commands import obey, placeholder, still_open, with_changes
-from domain.pipelines.operations import CANCELABLE, Attempt, Changes, newly_alive, revived
+from domain.pipelines.operations import CANCELABLE, Attempt, Changes, revived
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.status import COMPLETE, Status
 from domain.pipelines.transitions import Transition, apply_transitions, next_transitions
@@ -44,13 +44,15 @@ def decide(
     granted: frozenset[int] = frozenset(),
     owed: bool = False,
     is_new: bool = True,
+    due_revives: bool = False,
 ) -> Turn:
     """Fold `verdicts`, obey `commands`, and take every transition that then follows.
 
     At most `room` jobs are offered; the others stay as they are for a later turn. `granted` are waiting jobs whose
     resource group has chosen them. `owed` asks for a record whatever follows: what SQL shows is not what its rows say,
     or a verdict has waited there. `is_new` is false for a run whose history was begun by a version without those rules
-    that ask for it: it must decide again what it decided then.
+    that ask for it: it must decide again what it decided then. `due_revives` is true for one in which skipped jobs were
+    decided anew when the time of a delayed job came.
     """
     after, attempts, is_urgent = _fold(pipeline, verdicts)
     after, stopped, reason = _stop_after_failure(after, verdicts, is_new=is_new)
@@ -60,7 +62,7 @@ def decide(
     attempts += changes.attempts
     transitions = changes.transitions
     if not changes.redundant:  # whether those are canceled is only known when it is recorded
-        after, transitions = _settle(after, transitions, now, room)
+        after, transitions = _settle(after, transitions, now, room, due_revives=due_revives)
     cancel = stopped + changes.cancel
     decision = Decision(
         pipeline.id,
@@ -157,9 +159,9 @@ def _takes(pipeline: Pipeline, granted: frozenset[int]) -> tuple[int, ...]:
 
 
 def _settle(
-    pipeline: Pipeline, first: tuple[Transition, ...], now: datetime, room: int
+    pipeline: Pipeline, first: tuple[Transition, ...], now: datetime, room: int, *, due_revives: bool
 ) -> tuple[Pipeline, tuple[Transition, ...]]:
-    """Take transitions until none is left; what stopped and lives again revives what it had ruled out."""
+    """Take transitions until none is left. A job whose time has come revives nothing (`due_revives`: of older runs)."""
     taken = list(first)
     room -= sum(transition.to is Status.PENDING for transition in first)
     while True:
@@ -173,9 +175,10 @@ def _settle(
             return pipeline, tuple(taken)
         before, pipeline = pipeline, apply_transitions(pipeline, tuple(wave))
         taken += wave
-        alive = newly_alive(before, pipeline)
-        if alive:
-            again = revived(pipeline, alive)
+        moved = {transition.job_id for transition in wave} if due_revives else set()
+        due = [job for job in before.jobs if job.id in moved and job.status is Status.SCHEDULED]
+        if due:
+            again = revived(pipeline, due)
             pipeline = apply_transitions(pipeline, again)
             taken += again
 

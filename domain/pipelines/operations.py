@@ -10,7 +10,7 @@ from domain.config.plan import When
 from domain.errors import NotFound, Refused
 from domain.pipelines.pipeline import Job, Pipeline
 from domain.pipelines.refusals import refusal
-from domain.pipelines.status import COMPLETE, STOPPED, Status, mirrored_from
+from domain.pipelines.status import COMPLETE, Status, mirrored_from
 from domain.pipelines.transitions import Transition
 
 RETRIABLE = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED, Status.CANCELING})
@@ -144,9 +144,3 @@ def revived(pipeline: Pipeline, alive: Iterable[Job]) -> tuple[Transition, ...]:
         for job in pipeline.jobs
         if job.status is Status.SKIPPED and (job.stage > first or job.name in reached)
     )
-
-
-def newly_alive(before: Pipeline, after: Pipeline) -> tuple[Job, ...]:
-    """Jobs that had stopped in `before` and have not in `after`; what they had ruled out must be revived."""
-    stopped = {job.name for job in before.jobs if job.status in STOPPED}
-    return tuple(job for job in after.jobs if job.name in stopped and job.status not in STOPPED)

@@ -28,7 +28,6 @@ class Status(StrEnum):
 
 
 COMPLETE: Final = frozenset({Status.SUCCESS, Status.FAILED, Status.CANCELED, Status.SKIPPED})
-STOPPED: Final = COMPLETE | {Status.MANUAL, Status.SCHEDULED}
 HELD_BY_RUNNER: Final = frozenset({Status.RUNNING, Status.CANCELING})
 OPEN: Final = HELD_BY_RUNNER | {Status.PENDING}
 """States in which an `await_job` activity waits for the job."""

@@ -85,8 +85,7 @@ def _skip(_: World, run: Run, attempt: Attempt, event: Event) -> bool:
 def _due(world: World, run: Run, attempt: Attempt, event: Event) -> bool:
     """Its time has come, whether or not it still waits for it."""
     if attempt.status == "scheduled":
-        enqueue(attempt)
-        _revived(world, run, attempt)
+        enqueue(attempt)  # nobody asked for it, so nothing that was skipped is decided anew
     return True
 
 

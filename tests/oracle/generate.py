@@ -59,10 +59,19 @@ def _config(random: Random, groups: list[str], files: dict[str, Any] | None, dep
             body["needs"] = _needs(random, [other for stage, other in made if stage <= place])
         config[name] = body
         made.append((place, name))
+    if depth == 0 and random.random() < 0.15:
+        config |= _skipped_beside_delayed(stages[random.randrange(len(stages))])
     if any("ghost" in str(body.get("needs", "")) for body in config.values() if isinstance(body, dict)):
         never = '$CI_COMMIT_REF_NAME == "no-such-ref"'
         config["ghost"] = {"stage": stages[0], "script": ["true"], "rules": [{"if": never}]}
     return config
+
+
+def _skipped_beside_delayed(stage: str) -> dict[str, Any]:
+    """A job that is skipped because of a manual one, and needs one that waits for its time."""
+    work = {"stage": stage, "script": ["true"]}
+    waits = {"x": {"when": "delayed", "start_in": "1 hour"}, "y": {"when": "manual"}, "z": {"needs": ["x", "y"]}}
+    return {name: work | start for name, start in waits.items()}
 
 
 def _cancels(random: Random) -> dict[str, str]:
@@ -202,7 +211,13 @@ _COMMANDS: Final[dict[str, tuple[tuple[str, float], ...]]] = {
 
 def _of_job(random: Random, run: Run, attempt: Attempt) -> list[tuple[Event, float]]:
     name, status = attempt.job.name, attempt.status
-    found = [(Event(kind, name, run.key), weight) for kind, weight in _COMMANDS[status]]
+    commands = dict(_COMMANDS[status])
+    beside = {other.status for other in run.jobs.values()}
+    if status == "manual" and "scheduled" in beside:
+        commands["cancel"] = 6.0  # what was skipped because of it stays so when the time of the other comes
+    if status == "scheduled" and "canceled" in beside:
+        commands["due"] = 6.0
+    found = [(Event(kind, name, run.key), weight) for kind, weight in commands.items()]
     if attempt.job.bridge:
         return found
     if status == "pending":

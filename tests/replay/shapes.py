@@ -131,6 +131,20 @@ async def delayed(pod: Pod) -> int:
     return pipeline_id
 
 
+async def delayed_beside_skipped(pod: Pod) -> int:
+    """A job whose time comes beside one that was skipped because of another; in the history it ran all the same."""
+    pipeline_id = await pod.create("""
+        stages: [build, test]
+        later: {stage: build, script: a, when: delayed, start_in: 5 seconds}
+        gate: {stage: build, script: b, when: manual}
+        after: {stage: test, script: c, needs: [gate]}
+    """)
+    await pod.until(pipeline_id, later="scheduled", gate="manual", after="skipped")
+    await pod.ask(pipeline_id, "cancel_job", (await pod.world.row(job, pipeline_id=pipeline_id, name="gate")).id)
+    await pod.run("later")
+    return pipeline_id
+
+
 async def bridge(pod: Pod) -> int:
     """A bridge that mirrors its downstream pipeline, and follows it again after a retry down there."""
     downstream_id = await pod.create("gate: {script: a, when: manual, allow_failure: false}\n")
@@ -259,6 +273,7 @@ SHAPES: Final[Mapping[str, Callable[[Pod], Awaitable[int]]]] = {
         automatic_retry,
         canceled,
         delayed,
+        delayed_beside_skipped,
         bridge,
         resource_group,
         sharded,

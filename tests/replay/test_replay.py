@@ -1,6 +1,7 @@
 """The workflow of today replays the histories that were recorded with an earlier one."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from temporalio.workflow import NondeterminismError
 
 from activities.data_converter import data_converter
 from activities.temporal_worker import sandbox
+from domain.pipelines import decisions
 from domain.pipelines.retry_window import UNSUCCESSFUL
 from tests.replay.hasty import Hasty
 from tests.replay.record import BESIDE, HISTORIES
@@ -75,6 +77,15 @@ async def test_a_changed_workflow_is_found_out(path: Path) -> None:
 def test_a_recorded_history_is_one_of_a_finished_pipeline(path: Path) -> None:
     events = json.loads(path.read_text())["events"]
     assert events[-1]["eventType"].removeprefix("EVENT_TYPE_WORKFLOW_EXECUTION_") in {"COMPLETED", "FAILED", "CANCELED"}
+
+
+async def test_what_says_that_a_job_whose_time_came_revived_others_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle = partial(decisions._settle, due_revives=False)
+    monkeypatch.setattr(decisions, "_settle", lambda *given, due_revives: settle(*given))
+    result = await replayer(PipelineWorkflow).replay_workflow(
+        history(HISTORIES / "delayed_beside_skipped.json"), raise_on_replay_failure=False
+    )
+    assert isinstance(result.replay_failure, NondeterminismError)
 
 
 @pytest.mark.parametrize("name", ["window", "started_with_a_command", "needs"])

@@ -137,6 +137,7 @@ async def page(connection: AsyncConnection, order: Load) -> Page:
         shown=tuple(Status(row.status) for row in stages) if is_first else None,
         has_window=True,
         rereads=True,
+        due_revives_nothing=True,
     )
 
 

@@ -327,10 +327,12 @@ def test_a_new_attempt_that_waits_for_a_person_holds_later_stages_until_its_row_
     assert statuses(last.pipeline) == {"gate": "manual", "next": "created"}
 
 
-def test_a_due_job_revives_what_it_had_ruled_out() -> None:
+@pytest.mark.parametrize(("of_older_run", "dependant"), [(False, "skipped"), (True, "created")])
+def test_a_job_whose_time_has_come_revives_nothing(*, of_older_run: bool, dependant: str) -> None:
     later = job("later", Status.SCHEDULED, due_at=NOW)
     graph = pipeline(later, job("dependant", Status.SKIPPED, needs=("later",)))
-    assert statuses(decide(graph, (), (), NOW).pipeline) == {"later": "pending", "dependant": "created"}
+    after = decide(graph, (), (), NOW, due_revives=of_older_run).pipeline
+    assert statuses(after) == {"later": "pending", "dependant": dependant}
 
 
 def test_rows_are_believed_more_than_wishes() -> None:

@@ -14,7 +14,6 @@ from domain.pipelines.operations import (
     cancel_job,
     cancel_pipeline,
     mirror_downstream,
-    newly_alive,
     play_job,
     retry_job,
     retry_pipeline,
@@ -128,12 +127,6 @@ def test_only_latest_attempts_with_a_row_can_be_asked_for(
 def test_a_pipeline_in_which_all_went_well_has_nothing_to_retry() -> None:
     with pytest.raises(PerdureError, match="no failed, canceled or skipped job"):
         retry_pipeline(pipeline(job("one", Status.SUCCESS)))
-
-
-def test_newly_alive_are_those_that_had_stopped() -> None:
-    before = pipeline(job("a", Status.SCHEDULED), job("b", Status.CREATED), job("c", Status.SKIPPED))
-    after = pipeline(job("a", Status.PENDING), job("b", Status.PENDING), job("c", Status.SKIPPED))
-    assert [item.name for item in newly_alive(before, after)] == ["a"]
 
 
 def test_a_bridge_that_follows_takes_over_what_its_downstream_pipeline_waits_for() -> None:
