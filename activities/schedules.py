@@ -70,7 +70,8 @@ class ScheduleActivities(SchedulePort):
                 if _is_coming(row, order):
                     await schedule_ticks.account(connection, order.schedule_id, order.due_at, now)
                     continue  # a long outage takes more than one transaction
-                if row.revision != order.revision or not row.active:
+                left_out = schedule_ticks.is_left_out(row, order.due_at)  # Temporal's calendars know no such weeks
+                if row.revision != order.revision or not row.active or left_out:
                     return False
                 # Somebody used Temporal's own "trigger" or "backfill".
                 await schedule_ticks.ask_by_hand(connection, order.schedule_id, order.due_at, now, None)

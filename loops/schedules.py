@@ -13,7 +13,7 @@ import structlog
 from temporalio.service import RPCError
 
 from domain.errors import Unavailable
-from domain.schedules.cron import parse
+from domain.schedules.cron import parse_stored
 from domain.schedules.cron_calendars import calendars
 from domain.schedules.ticks import ScheduleFacts
 from domain.schedules.time_zones import iana_name
@@ -150,12 +150,13 @@ class ScheduleKeeper:
 
 
 def _facts(row: MirroredSchedule) -> ScheduleFacts:
+    rule = parse_stored(row.cron)
     line = f"{row.full_path[:120]} · {row.ref.removeprefix('refs/')[:80]} · {row.description}"
     return ScheduleFacts(
         schedule_id=row.id,
         revision=row.revision,
-        calendars=calendars(parse(row.cron)),
-        zone=iana_name(row.cron_timezone),
+        calendars=calendars(rule),
+        zone=iana_name(rule.zone or row.cron_timezone),
         active=row.active,
         window=timedelta(seconds=row.catch_up_window),
         summary=line.encode()[:390].decode(errors="ignore"),

@@ -3,7 +3,14 @@
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from domain.errors import Invalid
+from domain.schedules.cron import Cron, parse_stored
 from domain.schedules.time_zones import iana_name, nearest_name
+
+
+def timetable(cron: str, zone: str) -> tuple[Cron, ZoneInfo]:
+    """A stored expression and the clock that it goes by: its own zone counts more than that beside it."""
+    rule = parse_stored(cron)
+    return rule, zone_of(rule.zone or zone)
 
 
 def zone_of(name: str) -> ZoneInfo:

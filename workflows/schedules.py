@@ -28,6 +28,8 @@ from workflows.scheduled_pipeline import ScheduledPipelineWorkflow, tick_workflo
 
 RPC: Final = timedelta(seconds=5)
 PREFIX: Final = "pipeline-schedule-"
+READING: Final = 2
+"""Raised when expressions are read otherwise than by the version before: what Temporal has is then replaced."""
 
 _EVERY: Final = {
     "day_of_month": (ScheduleRange(1, 31),),
@@ -105,7 +107,7 @@ class Schedules:
 
 def note(revision: int) -> str:
     """What Temporal's schedule carries, so that a change by hand and an old copy are seen."""
-    return f"kept by Perdure, revision {revision}"
+    return f"kept by Perdure, reading {READING}, revision {revision}"
 
 
 def expected(revision: int, *, active: bool) -> str:

@@ -63,7 +63,8 @@ async def change(
     """
     found.require(ScheduleAction.CHANGE)
     now = services.clock()
-    when_checked(changes.cron or found.row.cron, changes.cron_timezone or found.row.cron_timezone, now)
+    if changes.cron is not None or changes.cron_timezone is not None:  # an earlier version took what is refused now
+        when_checked(changes.cron or found.row.cron, changes.cron_timezone or found.row.cron_timezone, now)
     values = columns_of(changes, found.row.inputs)
     if changes.ref is not None:
         values["ref"] = await found_ref(services.repositories, found.project.row.id, changes.ref)

@@ -74,6 +74,8 @@ def when_checked(cron: str, zone: str, now: datetime) -> None:
     faults: dict[str, str] = {}
     rule = _read("cron", parse, cron, faults)
     known = _read("cron_timezone", zone_of, zone, faults)
+    if rule is not None and rule.zone:
+        known = _read("cron", zone_of, rule.zone, faults)
     if rule is not None and known is not None and next_tick(rule, known, now) is None:
         faults["cron"] = _NEVER
     if faults:

@@ -1,17 +1,19 @@
-"""Cron expressions as GitLab takes them (Fugit's dialect): five fields, names, ranges, steps, `L`, `mon#2`, `@daily`.
+"""Cron expressions as GitLab takes them: five fields, names, ranges, steps, `L`, `mon#2`, `mon%2`, `&`, `@daily`.
 
-Where both the day of the month and the day of the week are restricted, either is enough. The clock on the wall decides:
-a time that the clocks skip has no tick, one that they show twice has two.
+Where both the day of the month and the day of the week are restricted, either is enough, and with `&` both are wanted.
+The clock on the wall decides: a time that the clocks skip has no tick, one that they show twice has two. What a field
+means is in `domain.schedules.cron_fields`.
 """
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from domain.errors import Invalid
+from domain.schedules.cron_fields import FIELDS, WEEKDAY, Weekday, read_numbers, read_weekdays, shortened
 
 NICKNAMES: Final[Mapping[str, str]] = {
     "@yearly": "0 0 1 1 *",
@@ -27,19 +29,22 @@ MAX_LENGTH: Final = 512
 """Characters of an expression."""
 _SHOWN: Final = 20
 """Characters of a wrong word that its fault repeats."""
-_MONTHS: Final = "january february march april may june july august september october november december".split()
-_WEEKDAYS: Final = "sunday monday tuesday wednesday thursday friday saturday".split()
-_PART: Final = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>\d+))?")
-_FROM_END: Final = re.compile(r"-\d{1,2}")
-_LAST_WORDS: Final = frozenset({"l", "last"})
+_FIRST_WEEK: Final = date(2019, 1, 1)
+"""From this Tuesday on weeks are counted for `mon%2`, which is in week 1."""
+_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_ZONE: Final = re.compile(r"[A-Z][a-zA-Z0-9+-]+(/[A-Z][a-zA-Z0-9+_-]+){0,2}")
+_COMMAS: Final = re.compile(r",(?:[ \t]*,)+")
+_FULL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The values that each field permits. `days` and `weekdays` are None where the field is `*`.
+    """The values that each field permits. `days` and `weekdays` are None where the field is a star.
 
     Negative `days` count from the end of the month: -1 is its last day. `weekdays` begin with Sunday, 0. `nth` are days
-    of the week of which only one in a month is meant: (1, 2) is the second Monday, (1, -1) the last one.
+    of the week of which only one in a month is meant: (1, 2) is the second Monday, (1, -1) the last one. `weekly` are
+    those of some weeks only: (1, 2, 0) is the Monday of each second week. `both` asks for a day that both kinds permit.
+    `zone` is the time zone that the expression itself names, empty if it names none.
     """
 
     minutes: frozenset[int]
@@ -48,6 +53,9 @@ class Cron:
     months: frozenset[int]
     weekdays: frozenset[int] | None
     nth: frozenset[tuple[int, int]] = frozenset()
+    weekly: frozenset[tuple[int, int, int]] = frozenset()
+    both: bool = False
+    zone: str = ""
 
     def permits(self, day: date) -> bool:
         """Whether there are ticks on a day."""
@@ -55,7 +63,15 @@ class Cron:
             return False
         if self.days is None and self.weekdays is None:
             return True
+        if self.both:
+            return self._permits_day(day) and self._permits_weekday(day)
         return self._permits_day(day) or self._permits_weekday(day)
+
+    def each_week(self) -> "Cron":
+        """The same without weeks that are left out."""
+        if self.weekdays is None or not self.weekly:
+            return self
+        return replace(self, weekdays=self.weekdays | {day for day, _, _ in self.weekly}, weekly=frozenset())
 
     def _permits_day(self, day: date) -> bool:
         length = monthrange(day.year, day.month)[1]
@@ -66,150 +82,94 @@ class Cron:
             return False
         weekday, length = day.isoweekday() % 7, monthrange(day.year, day.month)[1]
         which = ((weekday, (day.day + 6) // 7), (weekday, -((length - day.day) // 7 + 1)))
-        return weekday in self.weekdays or not self.nth.isdisjoint(which)
+        week = (day - _FIRST_WEEK).days // 7 + 1
+        in_week = any(one == weekday and (week - offset) % every == 0 for one, every, offset in self.weekly)
+        return weekday in self.weekdays or not self.nth.isdisjoint(which) or in_week
 
 
 def parse(text: str) -> Cron:
     """Read an expression. Raises `Invalid`, which tells of each wrong field its name, the fault and what it takes."""
-    minutes, hours, days, months, weekdays = _fields(_words(text))
-    nth = frozenset(item for item in weekdays or () if isinstance(item, tuple))
+    words, zone = _words(text)
+    fields = _fields(words)
+    months, days = fields.months, fields.days
+    if months is not None and days is not None:
+        pairs = [(month, day) for month in months for day in days if day <= _LONGEST[month - 1]]
+        if not pairs:
+            raise _fault("none of its months has such a day, so it would never run")
+        months, days = frozenset(month for month, _ in pairs), frozenset(day for _, day in pairs)
+    return _cron(fields._replace(months=months, days=days), both=any("&" in word for word in words), zone=zone)
+
+
+def parse_stored(text: str) -> Cron:
+    """Read an expression that an earlier version may have taken: with names in full, or with days that no month has."""
+    words, zone = _words(text)
+    return _cron(_fields([shortened(word) for word in words]), both=any("&" in word for word in words), zone=zone)
+
+
+class _Fields(NamedTuple):
+    """What the five fields permit; None is a star."""
+
+    minutes: frozenset[int] | None
+    hours: frozenset[int] | None
+    days: frozenset[int] | None
+    months: frozenset[int] | None
+    weekdays: frozenset[Weekday] | None
+
+
+def _cron(fields: _Fields, *, both: bool, zone: str) -> Cron:
+    found = fields.weekdays or frozenset()
     return Cron(
-        minutes=_numbers(minutes) or frozenset(range(60)),
-        hours=_numbers(hours) or frozenset(range(24)),
-        days=None if days is None else _numbers(days),
-        months=_numbers(months) or frozenset(range(1, 13)),
-        weekdays=None if weekdays is None else _numbers(weekdays),
-        nth=nth,
+        minutes=frozenset(range(60)) if fields.minutes is None else fields.minutes,
+        hours=frozenset(range(24)) if fields.hours is None else fields.hours,
+        days=fields.days,
+        months=frozenset(range(1, 13)) if fields.months is None else fields.months,
+        weekdays=None
+        if fields.weekdays is None
+        else frozenset(one.day for one in found if not one.nth and not one.every),
+        nth=frozenset((one.day, one.nth) for one in found if one.nth),
+        weekly=frozenset((one.day, one.every, one.offset) for one in found if one.every),
+        both=both and fields.days is not None and fields.weekdays is not None,
+        zone=zone,
     )
 
 
-_Values = frozenset[int | tuple[int, int]] | None
-
-
-def _words(text: str) -> list[str]:
-    """The five fields of an expression."""
+def _words(text: str) -> tuple[list[str], str]:
+    """The five fields of an expression, and the time zone behind them."""
     if len(text) > MAX_LENGTH:
         raise _fault(f"it has more than {MAX_LENGTH} characters")
-    name = text.strip().lower()
-    if name.startswith("@") and name not in NICKNAMES:
-        raise _fault(f"{name[:_SHOWN]!r} is none of {', '.join(NICKNAMES)}")
-    words = NICKNAMES.get(name, name).split()
-    if len(words) != len(_FIELDS):
-        fields = ", ".join(field.name for field in _FIELDS)
-        raise _fault(f"it has {len(words)} field{'' if len(words) == 1 else 's'} instead of {len(_FIELDS)}: {fields}")
-    return words
+    first, _, rest = text.strip().partition(" ")
+    if first.startswith("@"):
+        name = first.lower()
+        if name not in NICKNAMES:
+            raise _fault(f"{name[:_SHOWN]!r} is none of {', '.join(NICKNAMES)}")
+        text = f"{NICKNAMES[name]} {rest}"
+    words = re.split(r"[ \t]+", _COMMAS.sub(",", text.strip(" \t\r\n").lstrip(",")))
+    zone = words.pop() if len(words) == _FULL + 1 and _ZONE.fullmatch(words[-1]) else ""
+    if len(words) != _FULL or not words[0]:
+        fields = ", ".join(field.name for field in FIELDS)
+        count = len(words) if words[0] else 0
+        raise _fault(f"it has {count} field{'' if count == 1 else 's'} instead of {_FULL}: {fields}")
+    return [word.lower() for word in words], zone
 
 
-def _fields(words: Sequence[str]) -> list[_Values]:
+def _fields(words: Sequence[str]) -> _Fields:
     """What all fields permit; raises the faults of all of them together."""
-    found: list[_Values] = []
+    found: list[frozenset[int] | None] = []
+    weekdays: frozenset[Weekday] | None = None
     faults: list[str] = []
-    for field, word in zip(_FIELDS, words, strict=True):
+    for field, word in zip(FIELDS, words, strict=True):
         try:
-            found.append(field.read(word))
+            if field is WEEKDAY:
+                weekdays = read_weekdays(word)
+            else:
+                found.append(read_numbers(field, word))
         except Invalid as error:
             faults.append(f"{error} in the {field.name}, which takes {field.takes}")
     if faults:
         raise _fault("; ".join(faults))
-    return found
+    minutes, hours, days, months = found
+    return _Fields(minutes, hours, days, months, weekdays)
 
 
 def _fault(text: str) -> Invalid:
     return Invalid(f"cron is invalid syntax: {text}.")
-
-
-def _numbers(values: _Values) -> frozenset[int]:
-    return frozenset(value for value in values or () if isinstance(value, int))
-
-
-def _plain(
-    low: int, high: int, names: Mapping[str, int] | None = None, *, ends_at: int | None = None
-) -> Callable[[str], _Values]:
-    """Reads a field of numbers from `low` to `high`; a value above `ends_at` is counted from `low` again."""
-    end = high if ends_at is None else ends_at
-
-    def value(word: str) -> int:
-        number = (names or {}).get(word, -1)
-        if word.isascii() and word.isdigit():
-            number = int(word)
-        if not low <= number <= high:
-            raise Invalid(f"{word[:_SHOWN]!r} is wrong")
-        return number
-
-    def part(word: str) -> Iterator[int]:
-        found = _PART.fullmatch(word)
-        if found is None:
-            raise Invalid(f"{word[:_SHOWN]!r} is neither a value nor a range as 1-5 or */10")
-        if int(found["step"] or 1) == 0:
-            raise Invalid(f"{word[:_SHOWN]!r} has a step of 0")
-        if found["first"] == "*":
-            first, last = low, end
-            if found["last"]:
-                raise Invalid(f"{word[:_SHOWN]!r} is a range that begins with '*' instead of a value")
-        else:
-            first = value(found["first"])
-            last = value(found["last"]) if found["last"] else (end if found["step"] else first)
-        span = [*range(first, last + 1)] if first <= last else [*range(first, end + 1), *range(low, last + 1)]
-        return (low + (each - low) % (end - low + 1) for each in span[:: int(found["step"] or 1)])
-
-    def read(field: str) -> _Values:
-        return None if field == "*" else frozenset(each for word in field.split(",") for each in part(word))
-
-    return read
-
-
-_weekday: Final = _plain(0, 7, {name: n for n, full in enumerate(_WEEKDAYS) for name in (full, full[:3])}, ends_at=6)
-_day: Final = _plain(1, 31)
-
-
-def _read_days(field: str) -> _Values:
-    if field == "*":
-        return None
-    values: set[int | tuple[int, int]] = set()
-    for word in field.split(","):
-        if word in _LAST_WORDS:
-            values.add(-1)
-        elif _FROM_END.fullmatch(word) and -31 <= int(word) <= -1:
-            values.add(int(word))
-        else:
-            values |= _day(word) or frozenset(range(1, 32))
-    return frozenset(values)
-
-
-def _read_weekdays(field: str) -> _Values:
-    if field == "*":
-        return None
-    values: set[int | tuple[int, int]] = set()
-    for word in field.split(","):
-        name, hash_sign, place = word.partition("#")
-        days = _weekday(name)
-        if not hash_sign:
-            values |= days or frozenset(range(7))
-            continue
-        number = -1 if place in _LAST_WORDS else int(place) if re.fullmatch(r"-?[1-5]", place) else 0
-        if not number or days is None:
-            raise Invalid(f"{word[:_SHOWN]!r} is wrong")
-        values |= {(day, number) for day in days if isinstance(day, int)}
-    return frozenset(values)
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """One of the five: what people call it, what it takes, and how it is read."""
-
-    name: str
-    takes: str
-    read: Callable[[str], _Values]
-
-
-_FIELDS: Final = (
-    _Field("minute", "0 to 59", _plain(0, 59)),
-    _Field("hour", "0 to 24", _plain(0, 24, ends_at=23)),
-    _Field("day of the month", "1 to 31, -1 to -31 from its end, and L for the last day", _read_days),
-    _Field(
-        "month",
-        "1 to 12 and jan to dec",
-        _plain(1, 12, {name: n for n, full in enumerate(_MONTHS, 1) for name in (full, full[:3])}),
-    ),
-    _Field("day of the week", "0 to 7, sun to sat, mon#2 for the second Monday, mon#-1 for the last", _read_weekdays),
-)

@@ -6,7 +6,7 @@ Temporal's own reader of cron expressions wants both kinds of days at once where
 
 from calendar import isleap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.schedules.cron import Cron
@@ -28,42 +28,57 @@ class Calendar:
 
 
 def calendars(cron: Cron) -> tuple[Calendar, ...]:
-    """The same as calendars of which any is enough.
+    """The same as calendars of which any is enough; but for weeks that are left out, which no calendar can say.
 
     Days that are counted from the end of the month need one for each length of a month.
     """
-    if cron.days is None and cron.weekdays is None:
-        return (Calendar(cron.minutes, cron.hours, cron.months),)
-    return (*_forward(cron), *_backward(cron))
+    rule = cron.each_week()
+    if rule.days is None and rule.weekdays is None:
+        return (Calendar(rule.minutes, rule.hours, rule.months),)
+    of_month, of_week = tuple(_of_month(rule)), tuple(_of_week(rule))
+    if not rule.both:
+        return (*of_month, *of_week)
+    pairs = (_common(one, other) for one in of_month for other in of_week)
+    return tuple(both for both in pairs if both.months and both.days != frozenset() and both.years != frozenset())
 
 
-def _forward(cron: Cron) -> Iterator[Calendar]:
-    """Days that are counted from the beginning of the month or the week."""
+def _common(one: Calendar, other: Calendar) -> Calendar:
+    return replace(
+        one,
+        months=one.months & other.months,
+        days=_either(one.days, other.days),
+        weekdays=_either(one.weekdays, other.weekdays),
+        years=_either(one.years, other.years),
+    )
+
+
+def _either(one: frozenset[int] | None, other: frozenset[int] | None) -> frozenset[int] | None:
+    return other if one is None else one if other is None else one & other
+
+
+def _of_month(cron: Cron) -> Iterator[Calendar]:
     days = frozenset(day for day in cron.days or () if day > 0)
     if days:
         yield Calendar(cron.minutes, cron.hours, cron.months, days)
+    for of_length, length, years in _LENGTHS:
+        found = frozenset(length + 1 + day for day in cron.days or () if -length <= day < 0)
+        if found and cron.months & of_length:
+            yield Calendar(cron.minutes, cron.hours, cron.months & of_length, found, None, years)
+
+
+def _of_week(cron: Cron) -> Iterator[Calendar]:
     if cron.weekdays:
         yield Calendar(cron.minutes, cron.hours, cron.months, None, cron.weekdays)
     for weekday, number in sorted(cron.nth):
         if number > 0:
             week = frozenset(range(7 * number - 6, min(7 * number, 31) + 1))
             yield Calendar(cron.minutes, cron.hours, cron.months, week, frozenset({weekday}))
-
-
-def _backward(cron: Cron) -> Iterator[Calendar]:
-    """Days that are counted from the end of the month."""
-    for of_length, length, years in _LENGTHS:
-        months = cron.months & of_length
-        if not months:
             continue
-        days = frozenset(length + 1 + day for day in cron.days or () if -length <= day < 0)
-        if days:
-            yield Calendar(cron.minutes, cron.hours, months, days, None, years)
-        for weekday, number in sorted(cron.nth):
+        for of_length, length, years in _LENGTHS:
             last = length + 7 * (number + 1)
-            if number < 0 < last:
+            if cron.months & of_length and last > 0:
                 week = frozenset(range(max(1, last - 6), last + 1))
-                yield Calendar(cron.minutes, cron.hours, months, week, frozenset({weekday}), years)
+                yield Calendar(cron.minutes, cron.hours, cron.months & of_length, week, frozenset({weekday}), years)
 
 
 _LEAP: Final = frozenset(year for year in range(FIRST_YEAR, LAST_YEAR + 1) if isleap(year))

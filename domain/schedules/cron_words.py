@@ -61,8 +61,11 @@ def _times(cron: Cron) -> str:
 
 def _days(cron: Cron) -> str:
     """On which days; empty for all. Where both kinds of days are restricted either is enough, and both are told."""
-    of_month = [*_of_month(cron.days or ()), *_of_nth(cron.nth)]
+    of_month = [*_of_month(cron.days or ()), *_of_nth(cron.nth), *_of_weeks(cron.weekly)]
     week = sorted(cron.weekdays or ())
+    if cron.both:
+        of_week = [*_of_nth(cron.nth), *_of_weeks(cron.weekly), *([_week(week)] if week else ())]
+        return f"on {' or '.join(_of_month(cron.days or ()))} that is {' or '.join(of_week)}"
     if week and not of_month:
         return f"every {_WEEKDAYS[week[0]]}" if len(week) == 1 else _week(week)
     if week:
@@ -82,6 +85,10 @@ def _of_nth(nth: Collection[tuple[int, int]]) -> list[str]:
         which = _ORDINALS[number] if number > 0 else _from_end(-number)
         told.append(f"the {which} {_WEEKDAYS[weekday]} of the month")
     return told
+
+
+def _of_weeks(weekly: Collection[tuple[int, int, int]]) -> list[str]:
+    return [f"the {_WEEKDAYS[weekday]} of one week in {every}" for weekday, every, _ in sorted(weekly)]
 
 
 def _from_end(place: int) -> str:

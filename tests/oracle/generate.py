@@ -69,9 +69,9 @@ def _config(random: Random, groups: list[str], files: dict[str, Any] | None, dep
 
 def _skipped_beside_delayed(stage: str) -> dict[str, Any]:
     """A job that is skipped because of a manual one, and needs one that waits for its time."""
-    work = {"stage": stage, "script": ["true"]}
-    waits = {"x": {"when": "delayed", "start_in": "1 hour"}, "y": {"when": "manual"}, "z": {"needs": ["x", "y"]}}
-    return {name: work | start for name, start in waits.items()}
+    work: dict[str, Any] = {"stage": stage, "script": ["true"]}
+    waits = work | {"when": "delayed", "start_in": "1 hour"}
+    return {"x": waits, "y": work | {"when": "manual"}, "z": work | {"needs": ["x", "y"]}}
 
 
 def _cancels(random: Random) -> dict[str, str]:

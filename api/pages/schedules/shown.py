@@ -1,6 +1,6 @@
 """A pipeline schedule as a page shows it: when it ticks in words, what comes next, and what became of it lately."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,7 +10,7 @@ from application.access import ProjectAccess
 from application.schedules.schedule_access import ScheduleAccess
 from auth.permissions import ScheduleAction
 from domain.errors import Invalid
-from domain.schedules.cron import parse
+from domain.schedules.cron import Cron, parse, parse_stored
 from domain.schedules.cron_ticks import coming
 from domain.schedules.cron_words import in_words
 from domain.schedules.ticks import Outcome, short_ref
@@ -79,16 +79,16 @@ class Shown:
     may: Mapping[str, bool]
 
 
-def told(cron: str, zone: str, now: datetime) -> Told:
+def told(cron: str, zone: str, now: datetime, read: Callable[[str], Cron] = parse) -> Told:
     """When an expression ticks from now on, or what is wrong with it or with its zone."""
     faults: dict[str, str] = {}
     rule = clock = None
     try:
-        rule = parse(cron)
+        rule = read(cron)
     except Invalid as error:
         faults["cron"] = str(error)
     try:
-        clock = zone_of(zone)
+        clock = zone_of(rule.zone if rule is not None and rule.zone else zone)
     except Invalid as error:
         faults["cron_timezone"] = str(error)
     if rule is None or clock is None:
@@ -116,7 +116,7 @@ async def shown_schedules(
             row=row,
             ref=short_ref(row.ref)[0],
             is_tag=short_ref(row.ref)[1],
-            told=told(row.cron, row.cron_timezone, now),
+            told=told(row.cron, row.cron_timezone, now, parse_stored),
             owner=None if row.owner_id is None else people.get(row.owner_id),
             past=tuple(_past(tick, found) for tick in ticks.get(row.id, ())),
             missed=missed.get(row.id, 0),

@@ -33,7 +33,6 @@ from application.schedules import changing
 from application.schedules.schedule_access import ScheduleAccess
 from application.schedules.schedule_input import NewSchedule, ScheduleFields
 from auth.permissions import ScheduleAction
-from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
@@ -42,7 +41,7 @@ from models.repositories.projects.listings import PipelineFilter
 from models.repositories.projects.listings import pipelines as listed
 from models.rows.accounts import UserRow
 from models.rows.schedules import PipelineScheduleRow
-from models.time_zones import zone_of
+from models.time_zones import timetable
 
 router = RouteList(prefix="/projects/{project}/pipeline_schedules")
 
@@ -105,7 +104,7 @@ async def _full(services: Services, found: ScheduleAccess) -> _Whole:
 
 def _next_run(row: PipelineScheduleRow, now: datetime) -> datetime | None:
     """When the next tick is; as in GitLab also that of a schedule which is not active."""
-    return next_tick(parse(row.cron), zone_of(row.cron_timezone), now)
+    return next_tick(*timetable(row.cron, row.cron_timezone), now)
 
 
 @router.post("", status_code=201)

@@ -14,7 +14,6 @@ from sqlalchemy import Select, exists, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import FARTHEST, ticks
 from domain.schedules.ticks import (
     CANCELED,
@@ -38,7 +37,7 @@ from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
 from models.tables.schedules import PipelineSchedule, ScheduleTick
-from models.time_zones import zone_of
+from models.time_zones import timetable
 from models.typed_rows import all_of, first_of
 
 schedule = table_of(PipelineSchedule)
@@ -83,13 +82,17 @@ async def account(
     if row is None or row.next_tick_at is None or row.next_tick_at > until:
         return Accounted()
     work = _Accounting(row, await _standing(connection, schedule_id), now)
-    coming = ticks(parse(row.cron), zone_of(row.cron_timezone), row.next_tick_at - _MOMENT, until + FARTHEST)
+    coming = ticks(*timetable(row.cron, row.cron_timezone), row.next_tick_at - _MOMENT, until + FARTHEST)
     following: datetime | None = None
     for due_at, following in islice(_pairs(coming), limit):
+        if due_at > until:  # an earlier version has read another tick out of the expression
+            following = due_at
+            break
         await work.take(connection, due_at, is_last=following is None or following > max(now, until))
         if following is None or following > until:
             break
-    await work.write(connection)
+    if work.rows:
+        await work.write(connection)
     await connection.execute(update(schedule).where(schedule.c.id == schedule_id).values(next_tick_at=following))
     return Accounted(len(work.rows), following is not None and following <= until)
 
@@ -176,8 +179,14 @@ async def _cancel_running(connection: AsyncConnection, schedule_id: int, due_at:
 
 def is_tick(row: PipelineScheduleRow, due_at: datetime) -> bool:
     """Whether a moment is a tick of a schedule, whose row this is."""
-    found = ticks(parse(row.cron), zone_of(row.cron_timezone), due_at - _MOMENT, due_at)
+    found = ticks(*timetable(row.cron, row.cron_timezone), due_at - _MOMENT, due_at)
     return next(found, None) is not None
+
+
+def is_left_out(row: PipelineScheduleRow, due_at: datetime) -> bool:
+    """Whether a moment would be a tick if its week were none of those that the expression leaves out."""
+    rule, zone = timetable(row.cron, row.cron_timezone)
+    return not is_tick(row, due_at) and any(ticks(rule.each_week(), zone, due_at - _MOMENT, due_at))
 
 
 async def ask_by_hand(

@@ -9,7 +9,6 @@ from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import FieldsInvalid, NotFound
-from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
 from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Overlap
 from models.columns import table_of
@@ -18,7 +17,7 @@ from models.repositories.pipelines import schedule_ticks
 from models.rows.schedules import PipelineScheduleRow, ScheduleVariableRow
 from models.tables.projects import Project
 from models.tables.schedules import PipelineSchedule, ScheduleTick, ScheduleVariable
-from models.time_zones import zone_of
+from models.time_zones import timetable
 from models.typed_rows import all_of, first_of, one_of
 
 schedule = table_of(PipelineSchedule)
@@ -98,7 +97,7 @@ async def forget(connection: AsyncConnection, schedule_id: int) -> None:
 
 
 def _next(row: Mapping[str, Any], now: datetime) -> datetime | None:
-    return next_tick(parse(row["cron"]), zone_of(row["cron_timezone"]), now) if row["active"] else None
+    return next_tick(*timetable(row["cron"], row["cron_timezone"]), now) if row["active"] else None
 
 
 def purpose_of(schedule_id: int) -> str:

@@ -192,7 +192,7 @@ async def test_what_temporal_forgot_or_somebody_changed_is_put_right(it: Live) -
     await eventually(listed, "visibility knows")
     assert sorted(await it.keeper.reconcile()) == [lost, paused]
     states = [await it.temporal.state(each) for each in (kept, lost, paused)]
-    assert states == ["not paused, kept by Perdure, revision 1"] * 3
+    assert states == ["not paused, kept by Perdure, reading 2, revision 1"] * 3
     assert await it.keeper.reconcile() == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.schedules.cron import parse
+from domain.schedules.cron import parse, parse_stored
 from domain.schedules.cron_calendars import Calendar, calendars
 from domain.schedules.cron_ticks import coming, next_tick, ticks
 
@@ -53,15 +53,16 @@ def test_the_next_tick_may_be_years_away() -> None:
 
 
 def test_a_day_that_never_comes_has_no_tick() -> None:
-    assert next_tick(parse("0 0 30 2 *"), UTC, at("2026-01-01")) is None
+    assert next_tick(parse_stored("0 0 30 2 *"), UTC, at("2026-01-01")) is None
+    assert next_tick(parse("0 0 -30 2 *"), UTC, at("2026-01-01")) is None
 
 
 FIELDS = st.tuples(
     st.sampled_from(["*", "0", "*/7", "5-50/15", "59,1"]),
     st.sampled_from(["*", "2", "*/5", "22-3"]),
-    st.sampled_from(["*", "1", "*/9", "L", "-3,31"]),
+    st.sampled_from(["*", "1", "*/9", "L", "-3,31", "*/1", "25-L", "-7--2&", "3-20,-1&"]),
     st.sampled_from(["*", "2", "3,10", "*/4"]),
-    st.sampled_from(["*", "mon-fri", "0", "sun#2", "fri#-1,tue"]),
+    st.sampled_from(["*", "mon-fri", "0", "sun#2", "fri#-1,tue", "wed&", "fri#-1,tue#2"]),
 )
 MOMENTS = st.integers(0, 12 * 366 * 24 * 3600).map(lambda second: at("2020-01-01") + timedelta(seconds=second))
 ZONES = st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Sydney"]).map(
@@ -138,7 +139,7 @@ def test_steps_through_time_meet_each_tick_once(cron: str) -> None:
             "2026-01-01T00:00",
             ["2028-02-29T00:00", "2032-02-29T00:00", "2036-02-29T00:00", "2040-02-29T00:00", "2044-02-29T00:00"],
         ),
-        ("0 0 30 2 *", "UTC", "2026-01-01T00:00", []),
+        ("0 0 -30 2 *", "UTC", "2026-01-01T00:00", []),
     ],
 )
 def test_the_next_five_ticks_are_those_of_a_table_made_by_hand(
@@ -146,3 +147,11 @@ def test_the_next_five_ticks_are_those_of_a_table_made_by_hand(
 ) -> None:
     found = coming(parse(cron), ZoneInfo(zone), datetime.fromisoformat(after).replace(tzinfo=UTC), 5)
     assert [f"{tick:%Y-%m-%dT%H:%M}" for tick in found] == expected
+
+
+def test_weeks_that_are_left_out_are_no_ticks_but_are_in_calendars() -> None:
+    rule = parse("0 0 * * mon%2+1,fri")
+    mondays = [day for day in (date(2026, 1, 1) + timedelta(days=n) for n in range(365)) if day.weekday() == 0]
+    assert [rule.permits(day) for day in mondays[:4]] in ([True, False] * 2, [False, True] * 2)
+    assert all(any(_holds(each, day) for each in calendars(rule)) for day in mondays)
+    assert calendars(rule) == calendars(parse("0 0 * * mon,fri"))

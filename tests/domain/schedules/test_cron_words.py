@@ -31,6 +31,9 @@ from domain.schedules.cron_words import in_words
         ("0 0 -2 * *", "On the second to last day of the month at 00:00"),
         ("0 0 * * mon#2", "On the second Monday of the month at 00:00"),
         ("0 0 * * fri#-1", "On the last Friday of the month at 00:00"),
+        ("0 18 */1 * 0", "Every Sunday at 18:00"),
+        ("0 0 13 * fri&", "On day 13 of the month that is Friday at 00:00"),
+        ("0 0 * * mon%2", "On the Monday of one week in 2 at 00:00"),
         ("0 0 13 * 5", "On day 13 of the month or Friday at 00:00"),
     ],
 )
@@ -40,7 +43,7 @@ def test_an_expression_is_told_in_words(cron: str, words: str) -> None:
 
 _MINUTE = st.sampled_from(["*", "0", "7,9", "*/5", "3-40/9", "59"])
 _HOUR = st.sampled_from(["*", "0", "4,5,6", "*/3", "22-2", "23"])
-_DAY = st.sampled_from(["*", "1", "1,L", "-3", "1-31"])
+_DAY = st.sampled_from(["*", "1", "1,L", "-3", "2-31"])
 _MONTH = st.sampled_from(["*", "2", "nov-feb", "*/2"])
 _WEEK = st.sampled_from(["*", "0", "7,1", "mon#1,fri#-2", "1-5", "0-6"])
 
