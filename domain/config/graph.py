@@ -106,6 +106,7 @@ class Graph:
     def _link(self, draft: JobDraft) -> Iterable[Linked]:
         """Needs are looked up once for all instances, unless they speak of the matrix."""
         self._check_part_of_needs(draft)
+        self._check_sources(draft)
         offered = {index: rule.needs for index, rule in enumerate(draft.rules or ()) if rule.needs is not None}
         every = [needs for needs in (draft.needs, *offered.values()) if needs is not None]
         varies = any(_varies(need) for needs in every for need in needs.local)
@@ -178,6 +179,14 @@ class Graph:
             self._budget.spend(len(names), draft.place)
             found.update(dict.fromkeys(names))
         return tuple(found)
+
+    def _check_sources(self, draft: JobDraft) -> None:
+        """The jobs whose artifacts hold the configuration of a child pipeline run before."""
+        for item in draft.trigger.include if draft.trigger else ():
+            job = item.get("job") if "artifact" in item else None
+            if isinstance(job, str):
+                place = draft.places.get("trigger", draft.place)
+                self._targets(draft, job, DependencyEntry(job, place), "dependency", "trigger", optional=False)
 
     def _targets(
         self, draft: JobDraft, name: str, entry: NeedEntry | DependencyEntry, kind: str, keyword: str, *, optional: bool

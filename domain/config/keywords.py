@@ -155,7 +155,7 @@ ARTIFACTS_WHEN: Final = ("on_success", "on_failure", "always")
 PULL_POLICIES: Final = ("always", "never", "if-not-present")
 """Values of `image:pull_policy`."""
 
-REFUSED_JOB_NAMES: Final = _words("true false nil pages:deploy")
+REFUSED_JOB_NAMES: Final = _words("true false nil")
 """Names that GitLab keeps for itself."""
 
 PAGES_JOB: Final = "pages"

@@ -12,9 +12,11 @@ from domain.config.reading.issues import Issues
 from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Items, Map, Place, Reference, Value
 
-MAX_CHAIN: Final = 10
+MAX_CHAIN: Final = 100
 """References that may lead from one to the next (docs/reference/ci-yaml.md, "extends and !reference")."""
 
+_SHOWN: Final = 10
+"""Keys of a reference that a message repeats."""
 _CONTAINERS: Final = (Map, Items)
 
 
@@ -166,5 +168,5 @@ def _hint(key: str, value: Value) -> str:
 
 def _written(reference: Reference) -> str:
     """The keys as GitLab shows them: `["job", "script"]`."""
-    shown = [key if isinstance(key, str) else str(key) for key in reference[:MAX_CHAIN]]
+    shown = [key if isinstance(key, str) else str(key) for key in reference[:_SHOWN]]
     return json.dumps(shown, ensure_ascii=False)

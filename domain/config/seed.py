@@ -38,8 +38,8 @@ class Chosen:
     def needs(self) -> tuple[Need, ...] | None:
         """Its rule's needs, or its own."""
         rule, draft = self.rule, self.job.draft
-        if rule is None or rule.needs is None:
-            return self.job.needs
+        if rule is None or rule.needs is None or not rule.needs.local:
+            return self.job.needs  # `needs: []` of a rule changes nothing in GitLab (decision 62)
         return next(self.job.rule_needs[index] for index, one in enumerate(draft.rules or ()) if one is rule)
 
 
@@ -141,7 +141,7 @@ class Seeds:
             foreign_needs=_foreign_needs(draft, rule),
             dependencies=dependencies and tuple(name for name in dependencies if name in present),
             variables=variables,
-            tags=self._tags(one, variables),
+            tags=self._tags(one),
             image=draft.image,
             services=draft.services,
             cache=draft.cache,
@@ -191,12 +191,14 @@ class Seeds:
             path = f"jobs:{one.job.draft.name}:variables"
             self._issues.add(f"{one.job.name} job: {error}", path, one.job.draft.place)
 
-    def _tags(self, one: Chosen, variables: Mapping[str, Variable]) -> tuple[str, ...]:
+    def _tags(self, one: Chosen) -> tuple[str, ...]:
+        """Variables are put in as they are written, and those of the rule are not known yet (decision 62)."""
         tags = one.job.draft.tags
         if not any("$" in tag or "%" in tag for tag in tags):
             return tags
+        variables = self._variables(replace(one, rule=None))
         scope = self._event.scope(variables, job=job_variables(one.job.draft, one.job.instance))
-        return tuple(scope.expand(tag) for tag in tags)
+        return tuple(scope.expand_once(tag) for tag in tags)
 
 
 def _may_circle(variables: Mapping[str, Variable]) -> bool:

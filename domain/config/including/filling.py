@@ -37,12 +37,12 @@ class Filling:
         known = self._parsed.filled(key) if key else None
         if known is not None and self._holds(known):
             return known
-        before = len(self._issues)
+        before, warned = len(self._issues), len(self._issues.warnings)
         saw: dict[str, str | None] = {}
         root = self._made(opened, shared, given, place, saw)
         if root is None:
             return None
-        is_right = len(self._issues) == before
+        is_right = len(self._issues) == before and len(self._issues.warnings) == warned
         size = size_of_filled(key, root) if key and is_right else 0
         found = Filled(root, size_of(root) if root is not opened.source.root else 0, tuple(saw.items()), size)
         if key and is_right:

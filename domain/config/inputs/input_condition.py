@@ -30,9 +30,11 @@ class Condition:
             known = parse(self._written({}), patterns).names
         except Invalid as error:
             raise Invalid(self._with_blocks(str(error))) from None
-        quoted = next((name for name, variable in self._variables.items() if variable not in known), None)
-        if quoted is not None:
-            raise Invalid(f"{SYNTAX}: write $[[ {_CONTEXT}{quoted} ]] without quotes around it")
+        self.quoted = tuple(name for name, variable in self._variables.items() if variable not in known)
+        """Inputs whose blocks stand in quotes: there they are text."""
+        self._blocks = tuple(block for block in self._blocks if _name(block) not in self.quoted)
+        for name in self.quoted:
+            del self._variables[name]
 
     @property
     def inputs(self) -> Collection[str]:
@@ -47,7 +49,11 @@ class Condition:
         values = {name: get(name) for name in self._variables}
         words = {name: _WORDS[value] for name, value in values.items() if value is None or isinstance(value, bool)}
         words |= {name: "null" for name, value in values.items() if isinstance(value, dict | list)}
-        texts = {self._variables[name]: scalar_text(value) for name, value in values.items() if name not in words}
+        texts = {
+            self._variables[name]: value if isinstance(value, int | float) else scalar_text(value)
+            for name, value in values.items()
+            if name not in words
+        }
         return parse(self._written(words), self._patterns).evaluate(texts.get)
 
     def _written(self, words: dict[str, str]) -> str:

@@ -108,15 +108,17 @@ class _Values:
 
     def default(self, spec: InputSpec, config: Map, options: tuple[Value, ...] | None) -> Value:
         """The value of an input that is given none: null, which is empty text for a string, if nothing else is said."""
+        try:
+            return self._checked(spec, config, options)
+        except Invalid as error:
+            self._note(str(error), config.places["default"])
+            return None
+
+    def _checked(self, spec: InputSpec, config: Map, options: tuple[Value, ...] | None) -> Value:
         value = config.get("default")
         if value is None:
             return "" if spec.type is InputType.STRING else None
-        place = config.places["default"]
-        try:
-            return spec.checked(value, options, "default", place)
-        except Invalid as error:
-            self._note(str(error), place)
-            return None
+        return spec.checked(value, options, "default", config.places["default"])
 
     def rules(self, spec: InputSpec) -> tuple[InputRule, ...]:
         """The rules that are right."""
@@ -138,8 +140,11 @@ class _Values:
             rule.fault("rule must define 'options' with at least one value and a 'default'")
         if len(field.issues) > before:
             return None
-        default = self.default(spec, rule.value, None)
-        if options is not None and len(field.issues) == before and not any(same(default, one) for one in options):
+        try:
+            default = self._checked(spec, rule.value, None)
+        except Invalid as error:  # GitLab looks at the default only if the rule holds
+            return InputRule(condition, options, None, field.place, str(error))
+        if options is not None and not any(same(default, one) for one in options):
             rule.fault(f"default '{shown(default)}' must be one of the options: {listing(options)}")
         return InputRule(condition, options, default, field.place)
 
@@ -148,10 +153,14 @@ class _Values:
             field.fault(f"{SYNTAX}: it must be text")
             return None
         try:
-            return Condition(field.value, self._patterns)
+            condition = Condition(field.value, self._patterns)
         except Invalid as error:
             field.fault(str(error))
             return None
+        for name in condition.quoted:
+            text = f"`$[[ inputs.{name} ]]` is text in quotes; write it without them for the value of the input"
+            field.issues.warn(f"{field.label}: {text}", field.path, field.place)
+        return condition
 
     def _listed(self, field: Field, kind: InputType) -> tuple[Value, ...] | None:
         """The elements of a list of options; those of a string are text."""

@@ -25,12 +25,16 @@ MAX_OPTIONS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class InputRule:
-    """What holds for an input if `condition` does; without one it always does. `options` None permits every value."""
+    """What holds for an input if `condition` does; without one it always does. `options` None permits every value.
+
+    `fault` is what is wrong with the default, which is None then.
+    """
 
     condition: Condition | None
     options: tuple[Value, ...] | None
     default: Value
     place: Place
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

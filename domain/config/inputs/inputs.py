@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from domain.config.inputs.header import Header
-from domain.config.inputs.input_spec import InputSpec
+from domain.config.inputs.input_spec import InputRule, InputSpec
 from domain.config.reading.issues import Issues
 from domain.config.reading.spelling import nearest
 from domain.config.reading.tree import Map, Place, Value
@@ -77,8 +77,11 @@ def _value(
         told.note(f"`{spec.name}` input: {text}; give it a value or a `default`", spec.name, told.place)
         return None
     try:
-        options, default = in_force(spec, supplied, values)
+        rule = rule_in_force(spec, supplied, values)
+        options, default = (rule.options, rule.default) if rule else (spec.options, spec.default)
         if value is None or (value == "" and spec.rules):
+            if rule and rule.fault:
+                raise Invalid(rule.fault)
             return default
         return spec.checked(value, options, "provided", place)
     except Invalid as error:
@@ -89,11 +92,17 @@ def _value(
 def in_force(
     spec: InputSpec, supplied: Mapping[str, Any], values: Mapping[str, Value]
 ) -> tuple[tuple[Value, ...] | None, Value]:
-    """Options and default: those of the first rule whose condition holds, else the input's own.
+    """Options and default: those of the rule in force, else the input's own. Raises `Invalid`."""
+    rule = rule_in_force(spec, supplied, values)
+    return (rule.options, rule.default) if rule else (spec.options, spec.default)
+
+
+def rule_in_force(spec: InputSpec, supplied: Mapping[str, Any], values: Mapping[str, Value]) -> InputRule | None:
+    """The first rule whose condition holds.
 
     `values` are those of the inputs declared before, `supplied` what is given. Raises `Invalid`.
     """
     for rule in spec.rules:
         if rule.condition is None or rule.condition.holds(lambda name: values.get(name, supplied.get(name))):
-            return rule.options, rule.default
-    return spec.options, spec.default
+            return rule
+    return None

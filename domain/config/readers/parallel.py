@@ -18,7 +18,7 @@ MAX_INSTANCES: Final = 200
 Matrix: TypeAlias = tuple[Mapping[str, tuple[str, ...]], ...]
 """Mappings of variable names to the values they take; each mapping gives the product of its values."""
 
-_EXPRESSION: Final = re.compile(r"\$\[\[\s*matrix\.([A-Za-z_][A-Za-z0-9_]*)\s*\]\]")
+_EXPRESSION: Final = re.compile(r"\$\[\[\s*matrix\.([^\s\]]+)\s*\]\]")
 
 
 @dataclass(frozen=True, slots=True)

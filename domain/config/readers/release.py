@@ -1,6 +1,7 @@
 """`release`: what a job releases when it has succeeded. Source: docs/reference/ci-yaml.md, "Release"."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -39,6 +40,17 @@ LINK: Final[Shape] = {
 """Keys of an item of `release:assets:links`."""
 
 
+def _read_link(field: Field) -> Document | None:
+    """GitLab does not look at the keys of a link: unknown ones say nothing."""
+    assert isinstance(field.value, Map)
+    unknown = [key for key in field.value if key not in LINK]
+    if unknown:
+        field.issues.warn(f"{field.label} contains unknown keys: {', '.join(unknown)}", field.path, field.place)
+    known = Map(field.value.place, field.value.places)
+    known.update({key: value for key, value in field.value.items() if key in LINK})
+    return read_shape(replace(field, value=known), LINK)
+
+
 def _links(field: Field) -> list[Document] | None:
     if not isinstance(field.value, Items) or not all(isinstance(link, Map) for link in field.value):
         field.fault("should be an array of hashes")
@@ -47,8 +59,7 @@ def _links(field: Field) -> list[Document] | None:
         field.fault("can't be blank")
     path = field.path + ":link"
     links = (
-        read_shape(Field(link.value, path, f"{path} config", link.place, field.issues), LINK)
-        for link in field.elements()
+        _read_link(Field(link.value, path, f"{path} config", link.place, field.issues)) for link in field.elements()
     )
     return [link for link in links if link is not None]
 

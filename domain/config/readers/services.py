@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from domain.config.keywords import SERVICE
 from domain.config.plan import Service
 from domain.config.readers.image import read_image_keys, read_image_name
-from domain.config.readers.variables import JOB_KEYS, read_variables
+from domain.config.readers.variables import read_variables
 from domain.config.reading import checks
 from domain.config.reading.field import Field
 from domain.config.reading.tree import Items, Map
@@ -32,7 +32,7 @@ def _service(field: Field) -> Service | None:
         image = read_image_name(field)
         return None if image is None else Service(image)
     field.has_keys_of(SERVICE)
-    variables = read_variables(field.entry("variables"), JOB_KEYS) if field.given("variables") else None
+    variables = read_variables(field.entry("variables"), frozenset()) if field.given("variables") else None
     return Service(
         image=read_image_keys(field),
         alias=(checks.filled_text(field.attribute("alias")) if field.given("alias") else None) or "",

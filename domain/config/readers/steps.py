@@ -112,7 +112,6 @@ KINDS: Final[Mapping[str, Shape]] = {
     "script": {**_STEP, "script": _optional},
     "step": {**_STEP, **_INPUTS, "step": _FETCHED},
     "func": {**_STEP, **_INPUTS, "func": _FETCHED},
-    "action": {**_STEP, **_INPUTS, "action": _optional},
 }
 """What a step of each kind may hold; a script has no inputs."""
 ANY_KIND: Final[Shape] = {key: value for shape in KINDS.values() for key, value in shape.items()}

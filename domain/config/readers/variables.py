@@ -17,7 +17,7 @@ JOB_KEYS: Final = frozenset({"value", "expand"})
 
 
 def read_variables(field: Field, keys: frozenset[str]) -> Mapping[str, Variable] | None:
-    """Variables by name; each is a scalar, or a mapping with some of `keys`."""
+    """Variables by name; each is a scalar or, where there are `keys`, a mapping with some of them."""
     if not isinstance(field.value, Map):
         field.fault("should be a hash")
         return None
@@ -41,11 +41,15 @@ def scalar_text(value: Value) -> str | None:
 
 
 def _variable(field: Field, keys: frozenset[str]) -> Variable | None:
-    if isinstance(field.value, Map):
+    if isinstance(field.value, Map) and keys:
         return _detailed(field, field.value, keys)
     value = "" if field.value is None else scalar_text(field.value)
     if value is None:
-        field.issues.add(f"{field.path} variable definition must be either a string or a hash", field.path, field.place)
+        field.issues.add(
+            f"{field.path} variable definition must be either a string{' or a hash' if keys else ''}",
+            field.path,
+            field.place,
+        )
         return None
     return Variable(value)
 

@@ -30,7 +30,7 @@ class Expression:
     steps: tuple[Step, ...] = field(repr=False)
     patterns: Patterns = field(repr=False, compare=False)
 
-    def evaluate(self, get: Callable[[str], str | None]) -> bool:
+    def evaluate(self, get: Callable[[str], str | int | float | None]) -> bool:
         """Whether it holds; `get` gives a variable's value as it is, None if it is not defined.
 
         Raises `Invalid` only when the patterns of the configuration have searched more text than they may.
@@ -161,7 +161,7 @@ def _true(value: Operand) -> bool:
 
 
 def _same(left: Operand, right: Operand) -> bool:
-    """Whether both are the same; `true` and `false` are compared with text as text."""
+    """Whether both are the same; `true` and `false` are compared with text as text, a number is no text."""
     if {type(left), type(right)} == {bool, str}:
         return text_of(left) == text_of(right)
-    return left == right
+    return left == right and isinstance(left, bool) == isinstance(right, bool)

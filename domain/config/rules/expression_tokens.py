@@ -12,7 +12,7 @@ MAX_TOKENS: Final = 100
 SYNTAX: Final = "invalid expression syntax"
 """How every refusal of an expression begins."""
 
-Operand: TypeAlias = str | bool | Pattern | None
+Operand: TypeAlias = str | bool | int | float | Pattern | None
 """What a part of an expression has as its value; None is an undefined variable, or `null`."""
 
 _TOKEN: Final = re.compile(
@@ -125,7 +125,7 @@ def text_of(value: Operand) -> str:
         return value.text
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value or ""
+    return "" if value is None else str(value)
 
 
 def _quoted(text: str) -> str:

@@ -12,6 +12,10 @@ DEEPEST: Final = 20
 MAX_LENGTH: Final = 8_192
 """Characters of an expanded text; a longer one stays as it is written."""
 
+_PLAIN: Final = re.compile(
+    r"%%|\$(?P<plain>[A-Za-z_]\w*)|\$\{(?P<braces>[A-Za-z_]\w*)\}|%(?P<percent>[A-Za-z_]\w*)%", re.ASCII
+)
+"""What refers to a variable in a path or a tag, where no `$$` stands for a dollar."""
 _REFERENCE: Final = re.compile(
     r"\$\$|%%|\$(?P<plain>[A-Za-z_]\w*)|\$\{(?P<braces>[A-Za-z_]\w*)\}|%(?P<percent>[A-Za-z_]\w*)%", re.ASCII
 )
@@ -19,7 +23,7 @@ _REFERENCE: Final = re.compile(
 
 def names_in(text: str) -> tuple[str, ...]:
     """The variables that a text refers to, each once."""
-    found = (match[match.lastgroup] for match in _REFERENCE.finditer(text) if match.lastgroup)
+    found = (match[match.lastgroup] for match in _PLAIN.finditer(text) if match.lastgroup)
     return tuple(dict.fromkeys(found))
 
 
@@ -75,9 +79,18 @@ class Scope:
         """Put in the values of `$NAME`, `${NAME}` and `%NAME%`, themselves expanded unless they are raw.
 
         A variable within its own value means its weaker definition. What is not defined becomes `missing`, or stays as
-        it is written, as `$$` and `%%` do.
+        it is written, as `%%` does, and `$$` in a value.
         """
         return self._expanded(text, (), missing) if "$" in text or "%" in text else text
+
+    def expand_once(self, text: str) -> str:
+        """Put in the values as they are written; what is not defined stays."""
+
+        def value(match: re.Match[str]) -> str:
+            found = self.get(match[match.lastgroup]) if match.lastgroup else None
+            return match[0] if found is None else found
+
+        return _PLAIN.sub(value, text)
 
     def shown(self, names: Iterable[str]) -> Mapping[str, str | None]:
         """Values fit to be shown to who may run the pipeline."""
@@ -109,7 +122,7 @@ class Scope:
         """The number of variables that a text is in is bounded, and so is the depth."""
         parts: list[str] = []
         length = end = 0
-        for match in _REFERENCE.finditer(text):
+        for match in (_REFERENCE if within else _PLAIN).finditer(text):
             value: str | None = match[0]
             if match.lastgroup and len(within) < DEEPEST:
                 name = match[match.lastgroup]

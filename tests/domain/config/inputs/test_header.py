@@ -187,7 +187,6 @@ def test_all_mistakes_are_told_with_their_places() -> None:
         ("[{if: '$[[ inputs.a ]] $[[ inputs.b ]]', default: x}]", "met `$[[ inputs.b ]]`, but expected an operator"),
         ("[{if: 3, default: x}]", "header:spec:inputs:b:rules if invalid expression syntax"),
         ("[{if: '$[[ matrix.a ]]', default: x}]", "`matrix.a` is no input; write $[[ inputs.name ]]"),
-        ('[{if: \'"$[[ inputs.a ]]" == "x"\', default: x}]', "write $[[ inputs.a ]] without quotes around it"),
         ("[{if: '$[[ inputs.c ]] == \"x\"', default: x}]", "`b` input: rule[0] references undefined inputs: c"),
         ("[{if: '$[[ inputs.b ]] == \"x\"', default: x}]", "`b` input: circular dependency detected: b -> b"),
     ],

@@ -212,7 +212,7 @@ def test_options_of_a_rule_bind() -> None:
         ("$[[ inputs.text ]] == 'a'", {"text": "a"}, True),
         ("$[[ inputs.text ]] == $[[ inputs.other ]]", {"text": "a' || 'a", "other": "a' || 'a"}, True),
         ("$[[ inputs.text ]] == 'a'", {"text": "b' || 'a' == 'a"}, False),
-        ("$[[ inputs.count ]] == '3'", {"count": 3}, True),
+        ("$[[ inputs.count ]] == '3'", {"count": 3}, False),
         ("$[[ inputs.list ]] == null", {"list": ["a"]}, True),
         ("$[[ inputs.a-b ]] != 'x'", {"a-b": "y"}, True),
         ("$UNKNOWN == null", {}, True),

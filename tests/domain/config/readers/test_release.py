@@ -97,12 +97,6 @@ def test_wrong_refs(ref: str) -> None:
         (with_links("[{name: n, url: u},\n {name: n}]"), 2, LINKS, f"{LINKS} url can't be blank"),
         (with_links("[{name: n, url: 1}]"), 1, f"{LINKS}:url", f"{LINKS} url should be a string"),
         (
-            with_links("[{name: n, url: u,\n kind: k}]"),
-            2,
-            LINKS,
-            f"{LINKS} config contains unknown keys: kind",
-        ),
-        (
             with_links("[{name: n, url: u, link_type: images}]"),
             1,
             f"{LINKS}:link_type",

@@ -16,8 +16,8 @@ from tests.domain.config.reading.fields import given, refused
         ("[{name: r, entrypoint: [e], command: [c, d]}]", (Service(Image("r", ("e",)), command=("c", "d")),)),
         ("[{name: r, command: c}]", (Service(Image("r"), command=("c",)),)),
         (
-            "[{name: r, variables: {A: 1, B: {value: $C, expand: false}}}]",
-            (Service(Image("r"), variables={"A": Variable("1"), "B": Variable("$C", raw=True)}),),
+            "[{name: r, variables: {A: 1, B: $C}}]",
+            (Service(Image("r"), variables={"A": Variable("1"), "B": Variable("$C")}),),
         ),
         (
             "[{name: r, pull_policy: [always, never], docker: {platform: arm64}}]",

@@ -15,7 +15,6 @@ from tests.domain.config.reading.fields import given, refused
         ("{name: a, script: b, env: {C: d}}", {"name": "a", "script": "b", "env": {"C": "d"}}),
         ("{name: a_1, step: ./b}", {"name": "a_1", "step": "./b"}),
         ("{name: a, func: 'reg/repo:1'}", {"name": "a", "func": "reg/repo:1"}),
-        ("{name: a, action: b/c@v4, inputs: {d: e}}", {"name": "a", "action": "b/c@v4", "inputs": {"d": "e"}}),
         (
             "{name: a, step: b, inputs: {c: 1, d: 1.5, e: true, f: null, g: [h], i: {j: k}}}",
             {
@@ -43,7 +42,7 @@ def test_the_order_stays() -> None:
     assert [step["name"] for step in found] == ["z", "a"]
 
 
-ONE = "run:0 config must use exactly one of these keys: script, step, func, action"
+ONE = "run:0 config must use exactly one of these keys: script, step, func"
 NAME = "run:0 name can contain only letters, digits and '_', and cannot start with a digit"
 NAMES = "names are letters, digits and '_', and start with no digit"
 

@@ -20,7 +20,7 @@ def test_expansion() -> None:
         ("$B", "1-1"),
         ("[$EMPTY]", "[]"),
         ("$UNKNOWN/${UNKNOWN}/%UNKNOWN%", "$UNKNOWN/${UNKNOWN}/%UNKNOWN%"),
-        ("$$A %%A%% $ % ${ $1", "$$A %%A%% $ % ${ $1"),
+        ("$$A %%A%% $ % ${ $1", "$1 %%A%% $ % ${ $1"),
         ("$SELF", "x$SELF"),
         ("$P", "1"),
         ("plain", "plain"),
@@ -53,7 +53,7 @@ def test_the_signature_holds_what_paths_become() -> None:
 
 
 def test_names() -> None:
-    assert names_in("$A ${B} %C% $$D %%E%% $A") == ("A", "B", "C")
+    assert names_in("$A ${B} %C% $$D %%E%% $A") == ("A", "B", "C", "D")
 
 
 @given(st.dictionaries(st.sampled_from("ABCD"), st.text("$%{}ABCD", max_size=12)), st.text("$%{}ABCD"))
