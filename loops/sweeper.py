@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.pipelines.failure_reasons import NO_RUNNER, RUNNERS_BUSY, SERVER_TIMEOUT
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import RUNNER_LOST
 from loops.rounds import every
@@ -169,7 +170,7 @@ class Sweeper:
         if not rows:
             return
         async with self._database.write() as connection:
-            ended = await self._fail(connection, rows, "job_execution_timeout")
+            ended = await self._fail(connection, rows, SERVER_TIMEOUT)
         await self._tell(ended, Rule.OVERDUE, "these jobs ran beyond their timeout")
 
     async def _end_canceling(self, share: Share) -> None:
@@ -192,7 +193,8 @@ class Sweeper:
         if not rows:
             return
         async with self._database.write() as connection:
-            ended = await self._fail(connection, rows, "stuck_or_timeout_failure")
+            ended = await self._fail(connection, [row for row in rows if row.reason], NO_RUNNER)
+            ended += await self._fail(connection, [row for row in rows if not row.reason], RUNNERS_BUSY)
         for row in rows:
             log.warning("a job waited in vain", job=row.job_id, reason=row.reason or "every runner that fits was busy")
         await self._tell(ended, Rule.WAITED_IN_VAIN, "these jobs waited for too long")

@@ -5,6 +5,8 @@ A keyword that is in no set is an unknown key; nothing is ever ignored.
 
 from typing import Final, TypeAlias
 
+from domain.pipelines.failure_reasons import OF_GITLAB
+
 Vocabulary: TypeAlias = frozenset[str]
 """The keys of one mapping."""
 
@@ -129,18 +131,7 @@ HOOKS: Final = _words("pre_get_sources_script")
 ID_TOKEN: Final = _words("aud")
 """Keys of an item of `id_tokens`."""
 
-RETRY_WHEN: Final = _words(
-    "always unknown_failure script_failure api_failure stuck_or_timeout_failure runner_system_failure"
-    " missing_dependency_failure runner_unsupported stale_schedule job_execution_timeout archived_failure"
-    " unmet_prerequisites scheduler_failure data_integrity_failure forward_deployment_failure user_blocked"
-    " project_deleted ci_quota_exceeded pipeline_loop_detected no_matching_runner trace_size_exceeded builds_disabled"
-    " environment_creation_failure deployment_rejected failed_outdated_deployment_job job_execution_server_timeout"
-    " runner_configuration_error runner_external_dependency_failure runner_interrupted protected_environment_failure"
-    " insufficient_bridge_permissions downstream_bridge_project_not_found invalid_bridge_trigger"
-    " upstream_bridge_project_not_found insufficient_upstream_permissions bridge_pipeline_is_child_pipeline"
-    " downstream_pipeline_creation_failed secrets_provider_not_found reached_max_descendant_pipelines_depth"
-    " reached_max_pipeline_hierarchy_size"
-)
+RETRY_WHEN: Final = frozenset({"always", *OF_GITLAB})
 """Failure reasons that `retry:when` may name.
 
 Source: docs/reference/pipelines.md, "Automatic retry"; GitLab accepts all it records.

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from domain.config.plan import RetryPolicy
 from domain.pipelines.bridges import DOWNSTREAM_FAILED, REFUSALS
+from domain.pipelines.failure_reasons import NO_RUNNER, NO_UPDATES, RUNNERS_BUSY, SERVER_TIMEOUT, meant_by
 from domain.pipelines.pipeline import Job
 from domain.pipelines.status import Status
 
@@ -38,16 +39,21 @@ KNOWN_REASONS: Final = frozenset(
         "runner_external_dependency_failure",
         "runner_interrupted",
         "job_canceled",
+        "job_token_expired",
         "trace_size_exceeded",
         "runner_lost",
         "unknown_failure",
+        NO_RUNNER,
+        RUNNERS_BUSY,
+        NO_UPDATES,
+        SERVER_TIMEOUT,
         DOWNSTREAM_FAILED,
         *REFUSALS,
     ]
 )
 
 PUBLIC_REASON: Final[Mapping[str, str]] = {
-    RUNNER_LOST: "stuck_or_timeout_failure",
+    RUNNER_LOST: NO_UPDATES,
     DOWNSTREAM_FAILED: UNKNOWN_FAILURE,
 }
 """What GitLab's API and `retry:when` see instead of a reason of our own."""
@@ -140,7 +146,8 @@ def _further_attempts(policy: RetryPolicy, verdict: Verdict) -> int:
     if reason in _NEVER_RETRIED:
         return 0
     unconditional = not policy.when and not policy.exit_codes
-    by_reason = "always" in policy.when or reason in policy.when or verdict.reason in policy.when
+    wanted = meant_by(policy.when)
+    by_reason = "always" in wanted or reason in wanted or verdict.reason in wanted
     by_code = verdict.exit_code is not None and verdict.exit_code in policy.exit_codes
     if policy.max and (unconditional or by_reason or by_code):
         return policy.max

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.pipelines.bridges import DOWNSTREAM_FAILED, TEXT_OF
+from domain.pipelines.failure_reasons import NO_RUNNER, NO_UPDATES, RUNNERS_BUSY, SERVER_TIMEOUT
 from domain.pipelines.verdict import RUNNER_LOST, SCRIPT_FAILURE, UNKNOWN_FAILURE, public_reason, reason_words
 from domain.why.explanation import Explanation, Reason, about
 from domain.why.known import KnownJob
 
-STUCK: Final = "stuck_or_timeout_failure"
+STUCK: Final = frozenset({"stuck_or_timeout_failure", NO_RUNNER, RUNNERS_BUSY, NO_UPDATES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
         "It ran longer than its timeout of {timeout}",
         "Make it faster or split it, or raise its `timeout`; a runner's own limit may be lower.",
     ),
+    SERVER_TIMEOUT: _Meaning(
+        "It ran longer than its timeout of {timeout}, and its runner did not end it",
+        "Make it faster or split it, or raise its `timeout`; see whether the runner still runs.",
+    ),
+    "job_token_expired": _Meaning("Its token was no longer good when the runner used it", _RETRY),
     "archived_failure": _Meaning("Its pipeline is too old for its jobs to run", "Run a new pipeline."),
     "unmet_prerequisites": _Meaning("What has to be there before it could not be made ready", _RETRY),
     "scheduler_failure": _Meaning("The server could not hand it out", _RETRY),
@@ -54,7 +60,9 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
         "Check the name in `image` and `services`, and that the runner may read that registry; then retry the job.",
     ),
     "runner_configuration_error": _Meaning(
-        "The runner's own configuration does not let it run the job", "Mend the runner's config.toml, then retry it."
+        "The runner cannot run the job as it is configured: a tag of an image that does not exist, a pull policy that "
+        "the runner does not allow, or a wrong setting of its own; the end of the log says which",
+        "Correct `image` and `pull_policy` of the job and its services, or the runner's config.toml; then retry.",
     ),
     "runner_external_dependency_failure": _Meaning("Something that the runner depends on failed", _OF_RUNNER),
     "runner_interrupted": _Meaning("Its runner was told to stop while it ran", _RETRY),
@@ -64,7 +72,7 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
     ),
     RUNNER_LOST: _Meaning(
         "{runner} fell silent while it ran the job, and was given up after {lost}",
-        "Retry the job (`retry: {{max: 1, when: stuck_or_timeout_failure}}` does by itself); see whether the runner "
+        "Retry the job (`retry: {{max: 1, when: no_updates_running}}` does by itself); see whether the runner "
         "still runs.",
     ),
     UNKNOWN_FAILURE: _Meaning("It failed, and the runner did not say why", _LOG),
@@ -124,4 +132,7 @@ def _stuck(job: KnownJob) -> _Meaning:
     )
 
 
-_MEANING_BY: Final[Mapping[str, Callable[[KnownJob], _Meaning]]] = {SCRIPT_FAILURE: _script, STUCK: _stuck}
+_MEANING_BY: Final[Mapping[str, Callable[[KnownJob], _Meaning]]] = {
+    SCRIPT_FAILURE: _script,
+    **dict.fromkeys(STUCK, _stuck),
+}

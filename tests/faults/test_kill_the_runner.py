@@ -63,7 +63,7 @@ def test_its_jobs_are_settled_as_their_retry_says(
     assert [job["status"] for job in attempts["gives up"]] == ["failed"]
     assert [job["status"] for job in attempts["afterwards"]] == ["success"]
     lost = {attempts["tries again"][0]["failure_reason"], attempts["gives up"][0]["failure_reason"]}
-    assert lost <= {"runner_system_failure", "stuck_or_timeout_failure"}
+    assert lost <= {"runner_system_failure", "no_updates_running"}
     assert _status(scene, pipeline_id) == "failed"
     assert len(ledger.read_text().split()) == len(set(ledger.read_text().split())) == 3, "no attempt ran twice"
 
@@ -83,7 +83,7 @@ def test_a_runner_that_falls_silent_loses_its_job(stack: Stack, tmp_path: Path) 
     assert _say(stack, second, "success") == 200
     until(lambda: _status(scene, pipeline_id) == "success", 30)
     lost, done = jobs_of(scene, pipeline_id)
-    assert (lost["status"], lost["failure_reason"], lost["attempt"]) == ("failed", "stuck_or_timeout_failure", 1)
+    assert (lost["status"], lost["failure_reason"], lost["attempt"]) == ("failed", "no_updates_running", 1)
     assert (done["status"], done["attempt"]) == ("success", 2)
 
 

@@ -22,9 +22,10 @@ from tests.models.world import hand_out, job, outbox_table, touch
 ONE = "one: {script: x}\n"
 RUNS = ("running", "")
 WAITS = ("pending", "")
-TIMED_OUT = ("failed", "job_execution_timeout")
+TIMED_OUT = ("failed", "server_timeout_running")
 LOST = ("failed", "runner_lost")
-IN_VAIN = ("failed", "stuck_or_timeout_failure")
+IN_VAIN = ("failed", "stuck_pending_no_matching_runners")
+BUSY = ("failed", "stuck_pending_with_matching_runners")
 HOUR = 3600
 GRACE = 300
 """The default of the setting, as the default timeout of a project is an hour."""
@@ -231,7 +232,7 @@ async def test_a_job_that_a_busy_runner_can_take_waits_for_a_day(sweeping: Sweep
     await sweeping.sweep()
     assert await sweeping.outcome() == WAITS
     await sweeping.serve(30)
-    assert await sweeping.outcome() == IN_VAIN
+    assert await sweeping.outcome() == BUSY
 
 
 async def test_a_runner_that_is_silent_for_two_hours_does_not_count(sweeping: Sweeping) -> None:

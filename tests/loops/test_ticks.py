@@ -156,4 +156,4 @@ async def test_outages_that_follow_each_other_give_a_job_beyond_its_timeout_one_
     await sweeping.serve(20, alive=True)
     assert await sweeping.outcome() == RUNS
     await sweeping.serve(TICK, alive=True)
-    assert await sweeping.outcome() == ("failed", "job_execution_timeout")
+    assert await sweeping.outcome() == ("failed", "server_timeout_running")

@@ -132,7 +132,7 @@ async def _plays(config: Path, client: httpx.AsyncClient, pipeline_id: int) -> N
     by_name = {item["name"]: (item["status"], item.get("failure_reason")) for item in jobs}
     if pipeline_id == HELD:
         assert by_name["lint"] == ("success", None)
-        assert by_name["unit"] == ("failed", "stuck_or_timeout_failure"), by_name  # it has begun so long ago
+        assert by_name["unit"] == ("failed", "no_updates_running"), by_name  # it has begun so long ago
         assert found["status"] == "failed"
     else:
         assert found["status"] == "success", by_name

@@ -15,6 +15,7 @@ from api.runner.payloads.images import image, services
 from api.runner.payloads.secrets import secrets
 from application.jobs.registry import registry_credentials
 from application.jobs.variables import JobRunner, is_protected, job_variables, repository_url, variable_document
+from domain.pipelines.failure_reasons import OF_GITLAB
 from domain.pods.token_prefixes import JOB, PERSONAL, RUNNER, RUNNER_BY_REGISTRATION
 from domain.projects.ref_names import full_ref
 from domain.runners.features import MERGE_REQUEST_REFS
@@ -23,18 +24,6 @@ from models.repositories.queue.hand_outs import HandOut
 from models.rows.pipelines import PipelineRow
 from settings import Settings
 
-_FAILURE_REASONS: Final = [
-    "unknown_failure",
-    "script_failure",
-    "runner_system_failure",
-    "job_execution_timeout",
-    "image_pull_failure",
-    "runner_configuration_error",
-    "runner_external_dependency_failure",
-    "runner_interrupted",
-    "runner_unsupported",
-    "job_canceled",
-]
 _MASKED_PREFIXES: Final = [PERSONAL, RUNNER, RUNNER_BY_REGISTRATION, JOB]
 _AFTER_SCRIPT_TIMEOUT: Final = 300
 _EVERYTHING: Final = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
@@ -75,7 +64,7 @@ def build(
         "features": {
             "trace_sections": True,
             "token_mask_prefixes": _MASKED_PREFIXES,
-            "failure_reasons": _FAILURE_REASONS,
+            "failure_reasons": list(OF_GITLAB),
             "tracing": None,
             **({"steps_artifact": True} if hand_out.job.plan.get("run") else {}),
         },

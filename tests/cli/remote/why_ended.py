@@ -139,7 +139,7 @@ FAILED: Final = (
         "one",
         "failed",
         "Runner #{shared} (a runner of tests) fell silent while it ran the job, and was given up after 3 min.",
-        "Retry the job (`retry: {{max: 1, when: stuck_or_timeout_failure}}` does by itself); see whether the runner "
+        "Retry the job (`retry: {{max: 1, when: no_updates_running}}` does by itself); see whether the runner "
         "still runs.",
         lost,
     ),

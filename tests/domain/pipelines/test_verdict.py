@@ -41,6 +41,11 @@ def failed(reason: str = "script_failure", code: int | None = 1, **values: bool)
         (BY_REASON, 1, failed("script_failure"), False),
         (RetryPolicy(max=1, when=("always",)), 1, failed("api_failure"), True),
         (RetryPolicy(max=1, when=("stuck_or_timeout_failure",)), 1, failed("runner_lost"), True),
+        (RetryPolicy(max=1, when=("no_updates_running",)), 1, failed("runner_lost"), True),
+        (RetryPolicy(max=1, when=("stuck_or_timeout_failure",)), 1, failed("stuck_pending_no_matching_runners"), True),
+        (RetryPolicy(max=1, when=("stuck_pending_with_matching_runners",)), 1, failed("runner_lost"), False),
+        (RetryPolicy(max=1, when=("job_execution_timeout",)), 1, failed("server_timeout_running"), True),
+        (RetryPolicy(max=1, when=("server_timeout_running",)), 1, failed("job_execution_timeout"), False),
         (BY_CODE, 1, failed(code=137), True),
         (BY_CODE, 1, failed(code=1), False),
         (BY_CODE, 1, failed(code=None), False),
@@ -85,7 +90,7 @@ def test_reasons_are_known_or_called_unknown() -> None:
 
 
 def test_our_own_reason_has_a_public_name() -> None:
-    assert public_reason("runner_lost") == "stuck_or_timeout_failure"
+    assert public_reason("runner_lost") == "no_updates_running"
     assert public_reason("script_failure") == "script_failure"
 
 

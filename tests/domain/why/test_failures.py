@@ -53,4 +53,4 @@ def test_a_failure_that_is_allowed_is_said_to_be() -> None:
 
 def test_programs_see_the_reason_as_gitlab_names_it() -> None:
     found = explained(known(Status.FAILED, failure_reason="runner_lost"))
-    assert found.facts["failure_reason"] == "stuck_or_timeout_failure"
+    assert found.facts["failure_reason"] == "no_updates_running"

@@ -69,7 +69,7 @@ async def test_reasons_of_our_own_are_shown_in_gitlabs_words(site: Site) -> None
         await end_jobs(connection, [job["id"]], Status.FAILED, site.services.clock(), reason="runner_lost")
     async with site.client(site.root) as client:
         shown = (await client.get(address(site, f"/{job['id']}"))).json()
-    assert shown["failure_reason"] == "stuck_or_timeout_failure"
+    assert shown["failure_reason"] == "no_updates_running"
 
 
 async def test_a_retry_answers_the_new_attempt(site: Site) -> None:
