@@ -5,7 +5,7 @@ ARG PYTHON_IMAGE=python:3.11-slim
 FROM $PYTHON_IMAGE AS environment
 ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/perdure
 # Bytecode is believed without a look at the time of its source, which not every builder keeps.
-ENV PYC_INVALIDATION_MODE=unchecked-hash
+ENV PYC_INVALIDATION_MODE=UNCHECKED_HASH
 # By the hashes of its wheels for amd64 and arm64.
 RUN echo "uv==0.13.8 \
     --hash=sha256:e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984 \
