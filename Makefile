@@ -64,7 +64,7 @@ test-slow: setup ## fault runs, whole systems, foreign runners, the production s
 	$(BIN)/pytest -m "alone and not nightly" --durations=10 $(ALONE)
 
 test-nightly: export PERDURE_NIGHTLY = 1
-test-nightly: setup ## the same with all of it: each door on the other database, all random cases, a runner to compile
+test-nightly: setup ## the same with all of it: each door on the other database, all random cases, a runner to compile, the container set
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not alone" --durations=40
 	$(BIN)/pytest -m alone --durations=10 $(ALONE)
 

@@ -32,7 +32,7 @@ auth:
 
 def needed(name: str) -> str:
     """Path of a program. Without it the test is skipped, or fails where CI=true: there it must be installed."""
-    found = shutil.which(name)
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     if found is None:
         if os.environ.get("CI") == "true":
             pytest.fail(f"not run: {name}")

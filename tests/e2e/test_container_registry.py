@@ -1,6 +1,7 @@
 """Images of jobs: pushed and pulled by skopeo, kept by Debian's docker-registry, permitted by our tokens."""
 
 import asyncio
+import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.api.v4.site import Site, open_site, serving
 from tests.cli.running import run
 from tests.e2e.images import Skopeo, layers_of, local_address, oci_image, registry
 from tests.pods.two_pods import two_pods
+from tests.production.engine import Engine, engine
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +103,39 @@ async def test_a_job_is_refused_elsewhere_and_after_its_end(images: Images) -> N
     await images.site.world.put(job, "success", b"")
     code, said = await images.skopeo.copy(source, images.name(path), push=signed_in(job))
     assert (code != 0, "403" in said) == (True, True), said
+
+
+async def test_who_shows_a_wrong_secret_is_told_by_skopeo_what_is_wrong_with_it(images: Images) -> None:
+    source, path = f"oci:{images.folder / 'image'}:latest", await images.site.path()
+    code, said = await images.skopeo.copy(source, images.name(path), push="root:glpat-wrong")
+    assert (code != 0, "That access token was revoked" in said) == (True, True), said
+
+
+@pytest.mark.nightly
+async def test_who_is_refused_is_told_by_docker_why(images: Images) -> None:
+    """Docker prints the words of a refusal that has the registry's form, and of another one that it cannot read it."""
+    registry_url, job = images.site.services.settings.registry_url, await images.job()
+    with tarfile.open(images.folder / "empty.tar", "w"):
+        pass
+    async with engine() as made:
+        foreign = f"{registry_url}/{await foreign_project(images.site)}:latest"
+        await made.docker("import", "-", foreign, stdin=images.folder / "empty.tar")
+        with pytest.raises(AssertionError, match="denied: Forbidden: you may do nothing of that with these images"):
+            await _log_in_and_push(made, images, job["token"], foreign)
+        with pytest.raises(AssertionError, match=r"unauthorized: HTTP Basic: Access denied\. That access token was"):
+            await _log_in_and_push(made, images, "glpat-wrong", foreign)
+        own = f"{registry_url}/{await images.site.path()}:latest"
+        await made.docker("tag", foreign, own)
+        await _log_in_and_push(made, images, job["token"], own)
+
+
+async def _log_in_and_push(made: Engine, images: Images, secret: str, image: str) -> None:
+    """AssertionError with what docker says when it is refused."""
+    password = images.folder / "password"
+    password.write_text(secret)
+    address = images.site.services.settings.registry_url
+    await made.docker("login", "--username=gitlab-ci-token", "--password-stdin", address, stdin=password)
+    await made.docker("push", image)
 
 
 async def test_people_use_images_as_their_level_permits_and_strangers_only_public_ones(images: Images) -> None:

@@ -70,7 +70,7 @@ async def production(folder: Path, postgres: str) -> AsyncIterator[Production]:
             "database_url": database,
             "object_store": objects.url,
             "external_url": url,
-            "signing_key": _signing_key(),
+            "signing_key": signing_key(),
             "pod_number": POD_NUMBER,
             # Waits for jobs stay as long as they are in production: a lost notification is then noticed.
             "trace_interval": 1,
@@ -98,7 +98,8 @@ async def production(folder: Path, postgres: str) -> AsyncIterator[Production]:
         yield made
 
 
-def _signing_key() -> str:
+def signing_key() -> str:
+    """A fresh one, as PEM."""
     key = Ed25519PrivateKey.generate()
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
