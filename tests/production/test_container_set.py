@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git.serving import git
 from tests.production.container_set import STARTED_WITHIN, ContainerSet, container_set, runner
 from tests.project import Document, Project
 from tests.waiting import eventually
@@ -31,23 +32,21 @@ add:
 UNCOMPILED = """
 import sys, worker, pods.front, models.migrate, pods.temporal_certificates
 from pathlib import Path
-files = [module for module in sys.modules.values() if (getattr(module, "__file__", None) or "").endswith(".py")]
-print([module.__name__ for module in files if not Path(module.__cached__ or "/none").exists()], len(files))
+cached = [module.__cached__ for module in sys.modules.values() if getattr(module, "__cached__", None)]
+print([file for file in cached if not Path(file).exists()], len(cached))
 """
 
 
-async def test_the_set_comes_up_whole_and_loses_nothing_when_each_process_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_set_comes_up_whole_and_loses_nothing_when_each_process_is_killed(tmp_path: Path) -> None:
     """Slow: it builds images, and starts and kills every process of production."""
     async with container_set(tmp_path) as made:
-        monkeypatch.setenv("GIT_SSL_CAINFO", str(made.authority))
         await _is_whole(made)
         await _is_compiled(made)
         async with await made.client() as client, runner(made, client):
             tree, stop = tmp_path / "tree", tmp_path / "stop"
             tree.mkdir()
             project = await Project.create(client, "shop", tree, {".gitlab-ci.yml": CONFIG})
+            await git("config", "http.sslCAInfo", made.authority, cwd=tree)
             pipeline = await project.push(f"ci.variable=STOP={stop}")
             await eventually(lambda: _all_talk(project, pipeline), "all jobs talk", STARTED_WITHIN)
             for service in KILLED:
@@ -55,7 +54,7 @@ async def test_the_set_comes_up_whole_and_loses_nothing_when_each_process_is_kil
                     await made.crash(container)
                     await eventually(made.is_ready, f"the set is ready without the {service} of before", STARTED_WITHIN)
             stop.touch()
-            await _is_green_and_whole(project, pipeline, tmp_path)
+            await _is_green_and_whole(project, pipeline)
 
 
 async def _is_whole(made: ContainerSet) -> None:
@@ -83,7 +82,7 @@ async def _all_talk(project: Project, pipeline: Document) -> bool:
     return len([log for log in logs if "line 1." in log]) == JOBS
 
 
-async def _is_green_and_whole(project: Project, pipeline: Document, folder: Path) -> None:
+async def _is_green_and_whole(project: Project, pipeline: Document) -> None:
     """Each job ran once, and each line that it printed is in its log once, in order."""
     ended = await project.ended(pipeline["id"], STARTED_WITHIN)
     jobs = await project.get(f"pipelines/{pipeline['id']}/jobs?include_retried=true&per_page=100")
