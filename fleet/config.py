@@ -60,6 +60,13 @@ class RunnerEntry:
     steps: Place | None = None
     """Where steps of jobs run; None for a step runner of the job's own on this machine."""
 
+    def authority(self) -> str:
+        """PEM of `tls_ca_file` as it is now; empty without one, or where it cannot be read, which calls tell of."""
+        try:
+            return self.tls_ca_file.read_text() if self.tls_ca_file else ""
+        except OSError:
+            return ""
+
     @property
     def short_token(self) -> str:
         """The first nine characters behind the token's prefix, as GitLab Runner names its folders: tells nothing."""

@@ -147,7 +147,15 @@ class RunnerProcess:
     def _run_job(
         self, entry: RunnerEntry, client: RunnerClient, job: Job, slot: int, record: JobRecord | None = None
     ) -> asyncio.Task[None]:
-        place = Slot(entry.builds_dir, entry.short_token, slot, entry.environment, self._rights, entry.steps)
+        place = Slot(
+            entry.builds_dir,
+            entry.short_token,
+            slot,
+            entry.environment,
+            self._rights,
+            entry.steps,
+            entry.authority(),
+        )
         limits = replace(self._limits, output=entry.output_limit, unsupported=self._config.unsupported_keywords)
         job_run = JobRun(job, place, client, self._store, limits, record)
         task = asyncio.create_task(job_run.run())

@@ -31,22 +31,21 @@ class Remote:
     user: str = ""
     password: str = field(default="", repr=False)
 
-    def environment(self) -> dict[str, str]:
-        """What git needs in its environment to use the credentials; nothing of it is a secret but the password."""
-        if not self.password:
-            return {}
+    def environment(self, ca_file: str = "") -> dict[str, str]:
+        """What git needs in its environment to use the credentials; nothing of it is a secret but the password.
+
+        `ca_file` has the certificates that it believes at that address, empty for those of the machine.
+        """
         parts = urlsplit(self.url)
-        section = f"credential.{parts.scheme}://{parts.netloc}.helper"
-        return {
-            USER: self.user,
-            PASSWORD: self.password,
+        place = f"{parts.scheme}://{parts.netloc}"
+        told = [(f"http.{place}.sslCAInfo", ca_file)] if ca_file else []
+        if self.password:
             # The empty value forgets the helpers of this machine: none of them shall store a job's token.
-            "GIT_CONFIG_COUNT": "2",
-            "GIT_CONFIG_KEY_0": section,
-            "GIT_CONFIG_VALUE_0": "",
-            "GIT_CONFIG_KEY_1": section,
-            "GIT_CONFIG_VALUE_1": HELPER,
-        }
+            told += [(f"credential.{place}.helper", ""), (f"credential.{place}.helper", HELPER)]
+        numbered = {f"GIT_CONFIG_KEY_{n}": name for n, (name, _) in enumerate(told)}
+        numbered |= {f"GIT_CONFIG_VALUE_{n}": value for n, (_, value) in enumerate(told)}
+        who = {USER: self.user, PASSWORD: self.password} if self.password else {}
+        return {**who, "GIT_CONFIG_COUNT": str(len(told)), **numbered} if told else {}
 
 
 def read_remote(repo_url: str) -> Remote:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from domain.steps.places import Place
 from fleet.executors.rights import JobRights
@@ -11,6 +12,8 @@ from fleet.executors.survivors import MARK
 from fleet.features import RUNNER_NAME, architecture, runner_version
 from fleet.job import Job, JobVariable
 from fleet.variables import machine_environment, resolve, usable
+
+CA_FILE: Final = "CI_SERVER_TLS_CA_FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Slot:
     """Those of jobs; None for the runner's own."""
     steps: Place | None = None
     """Where steps of jobs run; None for here."""
+    authority: str = ""
+    """PEM of who signed the server's certificate, as the runner is told; empty for those that the machine knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +62,17 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
     project_dir = slot.builds_dir.resolve() / slot.short_token / str(slot.number) / project_folder(job, strategy)
     temp_dir = project_dir.with_name(project_dir.name + ".tmp")
     own = _own_variables(job, slot, project_dir, temp_dir)
-    resolved = resolve([*given, *(JobVariable(key, value, raw=True) for key, value in own.items())], temp_dir)
+    authority = [JobVariable(CA_FILE, slot.authority, file=True, raw=True)] if slot.authority else []
+    own_variables = [*authority, *(JobVariable(key, value, raw=True) for key, value in own.items())]
+    resolved = resolve([*given, *own_variables], temp_dir)
     remote = read_remote(job.git.repo_url)
     masked = [variable for variable in job.variables if variable.masked]
     secrets = {job.token, remote.password, *(variable.value for variable in masked)}
     for variable in masked:
         path = temp_dir / variable.key
         secrets.add(resolved.files.get(path) or resolved.values.get(variable.key, ""))
-    bare = {**machine_environment(slot.rights), **remote.environment(), MARK: mark}
+    for_git = remote.environment(str(temp_dir / CA_FILE) if authority else "")
+    bare = {**machine_environment(slot.rights), **for_git, MARK: mark}
     return Workspace(
         project_dir=project_dir,
         temp_dir=temp_dir,

@@ -2,7 +2,9 @@
 
 import base64
 import os
+import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -17,16 +19,19 @@ from fleet.executors.sources import project_folder, read_remote
 from fleet.executors.workspace import Slot, Workspace, make_workspace
 from fleet.job import read_job
 from fleet.trace import Trace
+from tests.certificates import self_signed
 from tests.fleet.jobs import payload
 from tests.fleet.repository import Repository, git
 
 
-async def get(tmp_path: Path, url: str, sha: str, depth: int = 0, **variables: str) -> tuple[int, Workspace, str]:
+async def get(
+    tmp_path: Path, url: str, sha: str, depth: int = 0, authority: str = "", **variables: str
+) -> tuple[int, Workspace, str]:
     """Run the stage; gives its status, the environment and the log so far."""
     refspecs = ["+refs/heads/main:refs/remotes/origin/main"]
     info = {"repo_url": url, "ref": "main", "sha": sha, "depth": depth, "refspecs": refspecs}
     job = read_job(payload(variables={"GIT_STRATEGY": "fetch", **variables}, git_info=info))
-    workspace = make_workspace(job, Slot(tmp_path / "builds", "abc", 0), "mark")
+    workspace = make_workspace(job, Slot(tmp_path / "builds", "abc", 0, authority=authority), "mark")
     trace = Trace(tmp_path / "log", Masker(workspace.secrets))
     executor = ShellExecutor(workspace, trace, hands=Hands(), mark="mark", record=lambda _: None)
     try:
@@ -97,6 +102,15 @@ async def test_a_wrong_object_id_is_named(tmp_path: Path, repository: Repository
 @pytest.fixture
 async def protected(repository: Repository) -> AsyncIterator[tuple[str, list[str]]]:
     """The repository over plain HTTP behind Basic authentication, and the credentials that came."""
+    async with serving(repository) as served:
+        yield served
+
+
+@asynccontextmanager
+async def serving(
+    repository: Repository, context: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[str, list[str]]]:
+    """The same, with TLS if there is a context."""
     came: list[str] = []
 
     async def serve(request: web.Request) -> web.StreamResponse:
@@ -111,7 +125,7 @@ async def protected(repository: Repository) -> AsyncIterator[tuple[str, list[str
     app.router.add_get("/group/project.git/{path:.*}", serve)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
     await site.start()
     yield f"127.0.0.1:{runner.addresses[0][1]}", came
     await runner.cleanup()
@@ -129,6 +143,24 @@ async def test_password_is_used_and_never_shown(
     assert "top-secret-1" not in (workspace.project_dir / ".git/config").read_text()
     assert workspace.project_dir == tmp_path / "builds/abc/0/group/project"
     assert os.environ["PATH"] == workspace.environment["PATH"]
+
+
+async def test_git_believes_the_authority_that_the_runner_is_told_and_no_other_stranger(
+    tmp_path: Path, repository: Repository
+) -> None:
+    """As with GitLab Runner's `tls-ca-file`; the job's scripts find it, too."""
+    files = self_signed(tmp_path, "front")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    async with serving(repository, context) as (place, came):
+        url = f"https://gitlab-ci-token:top-secret-1@{place}/group/project.git"
+        status, _, log = await get(tmp_path, url, repository.second)
+        assert (status != 0, "certificate" in log, came) == (True, True, []), log
+        authority = files.certificate.read_text()
+        status, workspace, log = await get(tmp_path, url, repository.second, authority=authority)
+        assert status == 0, log
+    assert set(came) == {"gitlab-ci-token:top-secret-1"}
+    assert workspace.files[Path(workspace.environment["CI_SERVER_TLS_CA_FILE"])] == authority
 
 
 async def test_scripts_can_use_git_as_well(
