@@ -129,6 +129,7 @@ async def container_set(folder: Path) -> AsyncIterator[ContainerSet]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(found.compose, "down", "--volumes", "--timeout=5")
             stack.push_async_exit(_told(found))
+            await found.compose("down", "--volumes")  # what a killed run left in an engine that is kept
             await found.compose("up", "--detach", "--no-build", "--pull=never", f"--scale={LEFT_OUT}=0")
             await eventually(found.is_ready, "the set is ready", STARTED_WITHIN)
             yield found
