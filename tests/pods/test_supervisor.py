@@ -159,9 +159,11 @@ def test_what_has_ended_is_told_with_its_status_and_its_last_lines(make_home: Ca
 def test_what_was_killed_is_told_with_the_signal(make_home: Callable[..., Home]) -> None:
     home = make_home({"name": "a", "code": FOREVER})
     supervisor = home.supervise()
-    os.kill(home.living("a").pid, signal.SIGKILL)
+    first = home.living("a")
+    os.kill(first.pid, signal.SIGKILL)
     assert supervisor.stderr is not None
     assert next(line for line in supervisor.stderr if b"a was ended by SIGKILL; it is started again in 0 s" in line)
+    home.living("a", but=first.pid)  # recorded, so that it is ended with the test
 
 
 def test_on_a_full_disk_a_child_is_found_without_its_record_which_comes_later(tmp_path: Path) -> None:
