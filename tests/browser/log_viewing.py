@@ -10,6 +10,7 @@ from playwright.async_api import Page, expect
 from tests.api.v4.site import Site
 from tests.browser.chromium import browsing
 from tests.browser.test_pages import job_page, signed_in
+from tests.stamping import Stamper, stamped
 
 PIECE = 1024 * 1024
 FAILED = b"".join(
@@ -30,8 +31,9 @@ FAILED = b"".join(
 ERROR_LINE = 2054
 
 
-async def job_with(site: Site, log: bytes, state: str = "") -> dict[str, Any]:
-    """A job that runs, or has ended in a state, with this log."""
+async def job_with(site: Site, log: bytes, state: str = "", *, stamps: bool = False) -> dict[str, Any]:
+    """A job that runs, or has ended in a state, with this log, perhaps stamped as GitLab Runner does."""
+    log = stamped(log) if stamps else log
     await site.world.pipeline("one: {script: x}\n")
     job = await site.world.job()
     for start in range(0, len(log), PIECE):
@@ -40,6 +42,20 @@ async def job_with(site: Site, log: bytes, state: str = "") -> dict[str, Any]:
     if state:
         assert (await site.world.put(job, state, log)).status_code == 200
     return job
+
+
+class GrowingLog:
+    """The log of a job that runs, perhaps stamped."""
+
+    def __init__(self, site: Site, job: dict[str, Any], *, stamps: bool) -> None:
+        self._site, self._job, self._size = site, job, 0
+        self._stamper = Stamper() if stamps else None
+
+    async def print(self, text: bytes) -> None:
+        """The runner sends what the job prints next."""
+        sent = text if self._stamper is None else self._stamper.write(text)
+        assert (await self._site.world.patch(self._job, self._size, sent)).status_code == 202
+        self._size += len(sent)
 
 
 @asynccontextmanager

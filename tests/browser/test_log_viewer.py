@@ -14,7 +14,7 @@ from playwright.async_api import expect
 from loops.archiver import Archiver
 from tests.api.v4.site import Site, open_site, serving
 from tests.browser.chromium import PROGRAM, browsing
-from tests.browser.log_viewing import ERROR_LINE, FAILED, job_with, line, viewing
+from tests.browser.log_viewing import ERROR_LINE, FAILED, GrowingLog, job_with, line, viewing
 from tests.browser.test_pages import job_page, signed_in
 
 pytestmark = [
@@ -33,8 +33,14 @@ async def site(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Site]:
         yield opened
 
 
-async def test_a_failed_log_opens_at_its_failure(site: Site, tmp_path: Path) -> None:
-    job = await job_with(site, FAILED, "failed")
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.nightly)], ids=["stamped", "plain"])
+def stamps(request: pytest.FixtureRequest) -> bool:
+    """Whether the runner stamps lines, as it does by default since 18.7."""
+    return bool(request.param)
+
+
+async def test_a_failed_log_opens_at_its_failure(site: Site, tmp_path: Path, stamps: bool) -> None:
+    job = await job_with(site, FAILED, "failed", stamps=stamps)
     async with viewing(site, job, tmp_path) as page:
         await expect(line(page, ERROR_LINE)).to_be_in_viewport()
         await expect(line(page, ERROR_LINE)).to_contain_text("error: what is this")
@@ -55,8 +61,8 @@ async def test_a_failed_log_opens_at_its_failure(site: Site, tmp_path: Path) -> 
         await expect(line(page, 3)).to_have_text("3preparing 0")
 
 
-async def test_lines_and_ranges_have_addresses_that_survive_archiving(site: Site, tmp_path: Path) -> None:
-    job = await job_with(site, FAILED, "failed")
+async def test_lines_and_ranges_have_addresses_that_survive_archiving(site: Site, tmp_path: Path, stamps: bool) -> None:
+    job = await job_with(site, FAILED, "failed", stamps=stamps)
     async with viewing(site, job, tmp_path, "#L1000-L1003") as page:
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await expect(line(page, 1000)).to_be_in_viewport()
@@ -77,22 +83,22 @@ async def test_lines_and_ranges_have_addresses_that_survive_archiving(site: Site
         await expect(line(page, 3)).to_be_in_viewport()
 
 
-async def test_following_yields_to_the_reader_and_comes_back(site: Site, tmp_path: Path) -> None:
-    log = b"".join(b"line %d\n" % number for number in range(3_000))
-    job = await job_with(site, log)
+async def test_following_yields_to_the_reader_and_comes_back(site: Site, tmp_path: Path, stamps: bool) -> None:
+    job = await job_with(site, b"")
+    log = GrowingLog(site, job, stamps=stamps)
+    await log.print(b"".join(b"line %d\n" % number for number in range(3_000)))
     async with viewing(site, job, tmp_path) as page:
         follow, more = page.locator('[data-log="follow"]'), page.locator('[data-log="more"]')
         await expect(line(page, 3_000)).to_be_in_viewport(ratio=0.9)
         await expect(follow).to_have_attribute("aria-pressed", "true")
-        await site.world.patch(job, len(log), b"more\n" * 50)
+        await log.print(b"more\n" * 50)
         await expect(line(page, 3_050)).to_be_in_viewport(ratio=0.9)
-        log += b"more\n" * 50
         await page.locator(".log-scroller").hover()
         await page.mouse.wheel(0, -400)
         await expect(follow).to_have_attribute("aria-pressed", "false")
         await expect(line(page, 3_050)).to_have_count(0)
         shown = await page.locator(".log-rows .line").first.get_attribute("id")
-        await site.world.patch(job, len(log), b"more\n" * 214)
+        await log.print(b"more\n" * 214)
         await expect(more).to_have_text("↓ 214 new lines")
         assert await page.locator(".log-rows .line").first.get_attribute("id") == shown
         await more.click()
@@ -102,11 +108,10 @@ async def test_following_yields_to_the_reader_and_comes_back(site: Site, tmp_pat
         await expect(follow).to_have_attribute("aria-pressed", "false")
         await page.keyboard.press("f")
         await expect(follow).to_have_attribute("aria-pressed", "true")
-        log += b"more\n" * 214
-        await site.world.patch(job, len(log), b"unfinished")
+        await log.print(b"unfinished\r")  # which a runner that stamps sends at once, as a piece
         await expect(line(page, 3_265)).to_have_text("3265unfinished")
-        await site.world.patch(job, len(log) + 10, b" line\nnext")
-        await expect(line(page, 3_265)).to_have_text("3265unfinished line")
+        await log.print(b"line\nnext\r")
+        await expect(line(page, 3_265)).to_have_text("3265line")
         await expect(line(page, 3_266)).to_have_text("3266next")
         assert await page.evaluate(NUMBERS) == await page.evaluate("Array.from(new Set((" + NUMBERS + ")))")
 
@@ -114,8 +119,8 @@ async def test_following_yields_to_the_reader_and_comes_back(site: Site, tmp_pat
 NUMBERS = "[...document.querySelectorAll('.log-rows .line')].map(row => row.id)"
 
 
-async def test_search_finds_what_closed_sections_hide(site: Site, tmp_path: Path) -> None:
-    job = await job_with(site, FAILED, "failed")
+async def test_search_finds_what_closed_sections_hide(site: Site, tmp_path: Path, stamps: bool) -> None:
+    job = await job_with(site, FAILED, "failed", stamps=stamps)
     async with viewing(site, job, tmp_path) as page:
         hits = page.locator('[data-log="hits"]')
         await expect(line(page, ERROR_LINE)).to_be_in_viewport()
@@ -145,8 +150,8 @@ async def test_search_finds_what_closed_sections_hide(site: Site, tmp_path: Path
         await expect(hits).to_have_text("not a pattern")
 
 
-async def test_without_a_script_the_end_of_the_log_is_there(site: Site, tmp_path: Path) -> None:
-    job = await job_with(site, FAILED, "failed")
+async def test_without_a_script_the_end_of_the_log_is_there(site: Site, tmp_path: Path, stamps: bool) -> None:
+    job = await job_with(site, FAILED, "failed", stamps=stamps)
     async with browsing(tmp_path / "failed.png") as browser_page:
         assert browser_page.context.browser is not None
         context = await browser_page.context.browser.new_context(java_script_enabled=False)
