@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.logs.index import BEGIN, extended
+from domain.pipelines.job_phases import script_times
 from domain.pipelines.script_begin import BeginSearch, begin_in
+from tests.stamping import Stamper
 
 MARK = b"section_start:1700000000:step_script[hide=true]\r\x1b[0KGo\n"
 AT = datetime.fromtimestamp(1_700_000_000, UTC)
@@ -45,3 +47,13 @@ def test_it_is_found_however_the_log_is_cut(cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     parts = [log[begin:end] for begin, end in pairwise(places)]
     assert searched(*parts) == AT
+
+
+@given(st.integers(1, len(MARK) - 8), st.lists(st.integers(0, 200), max_size=6))
+def test_it_is_found_where_a_runner_that_stamps_cuts_it(place: int, cuts: list[int]) -> None:
+    stamper = Stamper(0)
+    log = stamper.write(b"Go\n" + MARK[:place]) + stamper.cut() + stamper.write(MARK[place:])
+    places = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    assert searched(*(log[begin:end] for begin, end in pairwise(places))) == AT
+    assert script_times(log).begin == AT
+    assert begin_in(extended(BEGIN.after, log, is_last=True).marks) == AT
