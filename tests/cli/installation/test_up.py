@@ -61,6 +61,7 @@ def test_up_status_kill_up_down(perdure: Perdure) -> None:
     # A second `up` changes nothing; with other settings it refuses instead of pretending.
     again = perdure("up")
     assert (again.returncode, again.stderr, pids(perdure)) == (0, "", before)
+    assert again.stdout.startswith("Perdure was up already; nothing was started.\n")
     assert perdure.url in again.stdout
 
     # A server of before does not know yet of whose user jobs are: it is told, or a line says that it could not be.
