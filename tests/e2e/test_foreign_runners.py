@@ -91,7 +91,7 @@ async def stand(folder: Path, extra: str, *, stamps: bool = True) -> AsyncIterat
         server_behind_router(
             folder / "server", temporal, **SHORT_TIMES, external_url=f"http://{LOCAL}:{port}"
         ) as server,
-        recorded(server.url, port, stamps=stamps) as recording,
+        recorded(server.url, port, Recording(), stamps=stamps) as recording,
         server.client() as client,
     ):
         files = {".gitlab-ci.yml": TEXT.replace("{extra}", extra), "source.txt": "the source\n"}

@@ -1,4 +1,4 @@
-"""Getting a runner of other make onto this machine, or saying why the test is not run."""
+"""Getting a runner or a client of other make onto this machine, or saying why the test is not run."""
 
 import fcntl
 import os
@@ -49,7 +49,7 @@ def install(*command: str | Path, cwd: Path | None = None, **variables: str) -> 
     except FileNotFoundError:
         pytest.skip(f"not run: no {command[0]}")
     if done.returncode != 0:
-        not_run(f"the foreign runner cannot be installed:\n{done.stdout}{done.stderr}")
+        not_run(f"what others made cannot be installed:\n{done.stdout}{done.stderr}")
 
 
 def not_run(why: str) -> NoReturn:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import aiohttp
 import orjson
@@ -95,10 +95,24 @@ def _paths(document: Mapping[str, Any], path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
+class Notes(Protocol):
+    """Whatever writes calls down."""
+
+    def note_request(self, request: web.Request, body: bytes, /) -> None:
+        """A call that is about to be passed on."""
+
+    def note_response(
+        self, request: web.Request, body: bytes, status: int, headers: Mapping[str, str], response: bytes, /
+    ) -> None:
+        """The same with the response to it."""
+
+
+N = TypeVar("N", bound=Notes)
+
+
 @asynccontextmanager
-async def recorded(target: str, port: int, *, stamps: bool = False) -> AsyncIterator[Recording]:
+async def recorded(target: str, port: int, recording: N, *, stamps: bool = False) -> AsyncIterator[N]:
     """Listen on `port` for what is meant for the server at `target`, and write it down; `stamps` go before lines."""
-    recording = Recording()
     stamping = Stamping() if stamps else None
     timeout = aiohttp.ClientTimeout(total=120)
     # A kept connection that the server just closes would look like a fault of the server.

@@ -1,0 +1,1 @@
+"""Clients of others, each with what it finds, how it is called and what it called."""
