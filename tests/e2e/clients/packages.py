@@ -42,7 +42,16 @@ def installed(client: str, folder: Path) -> Installed:
         pip: tuple[str | Path, ...] = (home / "bin" / "pip", "install", "-q", *PYPI[client])
         install_once(home, wanted, ("python3", "-m", "venv", home), pip)
         return Installed(home / "bin", home / "lib")
-    npm = ("npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", home, *NPM[client])
+    npm: tuple[str | Path, ...] = (
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--silent",
+        "--prefix",
+        home,
+        *NPM[client],
+    )
     install_once(home, " ".join(NPM[client]), ("mkdir", "-p", home), npm)
     return Installed(home / "node_modules" / ".bin", home / "node_modules")
 
