@@ -42,6 +42,7 @@ from models.tables.outbox import Push
 from models.tables.projects import Project
 from models.tables.queue import Lease, QueueDemand, QueueDemandTag
 from models.tables.secure_files import SecureFile
+from models.tables.uploads import ProjectUpload
 from pods.directory_client import DirectoryClient
 from rigs.postgres import fresh_database
 from tests.amounts import amount
@@ -58,6 +59,7 @@ EVERYWHERE = 20
 
 artifact = table_of(Artifact)
 secure_file = table_of(SecureFile)
+upload = table_of(ProjectUpload)
 
 
 @dataclass
@@ -216,17 +218,18 @@ async def world_in(folder: Path, urls: tuple[str, str]) -> AsyncIterator[World]:
             made = Furnished(connection, services.sealer, PATH, people)
             await made.make()
             await connection.execute(update(table_of(Trace)).values(copied=True))
-            keys = {row: f"projects/1/jobs/1/artifact-{row}" for row in made.ids["artifact"]}
-            for row, key in keys.items():
-                await connection.execute(update(artifact).where(artifact.c.id == row).values(object_key=key))
+            plain = (artifact, upload)
+            keys = {(table, row): f"projects/1/{table.name}-{row}" for table in plain for row in made.ids[table.name]}
+            for (table, row), key in keys.items():
+                await connection.execute(update(table).where(table.c.id == row).values(object_key=key))
             sealed = {row: secure_file_key(1, f"unique-{row}") for row in made.ids["secure_file"]}
             for row, key in sealed.items():
                 await connection.execute(update(secure_file).where(secure_file.c.id == row).values(object_key=key))
             traces = (await connection.execute(select(table_of(Trace).c.job_id, table_of(Trace).c.generation))).all()
             jobs = stored_objects.job
             projects = dict((await connection.execute(select(jobs.c.id, jobs.c.project_id))).all())
-        for row, key in keys.items():
-            await services.store.put(key, b"artifact %d" % row)
+        for key in keys.values():
+            await services.store.put(key, key.encode())
         for row, key in sealed.items():
             await services.store.put(key, services.sealer.seal_bytes(b"secure %d" % row, key))
         for job_id, generation in traces:

@@ -31,6 +31,7 @@ from models.tables.pipelines import Job, Pipeline
 from models.tables.projects import Project
 from models.tables.queue import Lease, LeaseClock
 from models.tables.secure_files import SecureFile
+from models.tables.uploads import ProjectUpload
 from rigs.postgres import fresh_database
 from settings import Settings
 from storage.backup_archive import members, verified_manifest
@@ -222,6 +223,21 @@ async def test_secure_files_come_back_and_those_whose_content_is_gone_are_forgot
     (row,) = await kept.restored(select(files))
     sealed = b"".join([part async for part in ObjectStore.open(kept.target.store).read(row.object_key)])
     assert open_sealer(kept.target).open_bytes(sealed, row.object_key) == b"kept"
+
+
+async def test_uploads_come_back_and_those_whose_content_is_gone_are_forgotten(kept: Kept) -> None:
+    where = f"/api/v4/projects/{kept.site.world.project_id}/uploads"
+    async with kept.site.client(kept.site.root) as client:
+        for name in ("kept", "gone"):
+            assert (await client.post(where, files={"file": (name, name.encode())})).status_code == 201
+    files = table_of(ProjectUpload)
+    gone = await rows_of(kept.site, select(files).where(files.c.filename == "gone"))
+    await ObjectStore.open(kept.settings.store).delete(gone[0].object_key)
+    assert (await kept.back_up())["missing_objects"] == [gone[0].object_key]
+    await kept.restore()
+    (row,) = await kept.restored(select(files))
+    parts = ObjectStore.open(kept.target.store).read(row.object_key)
+    assert b"".join([part async for part in parts]) == b"kept"
 
 
 async def test_what_runners_hold_gets_time_and_lost_hand_outs_open_nothing(kept: Kept) -> None:

@@ -1,13 +1,17 @@
 """Files beside a project: kept, linked, fetched by their address, listed, removed, and gone with the project."""
 
+import asyncio
 from typing import Any
 
+import gitlab
 import pytest
 
 from models.columns import table_of
 from models.tables.uploads import ProjectUpload
 from settings import SizeLimits
-from tests.api.v4.site import Person, Site
+from tests.api.v4.projects.test_project_removal import loop_of
+from tests.api.v4.projects.test_removal import objects
+from tests.api.v4.site import Person, Site, serving
 
 CONTENT = b"\x00 a release \xff"
 
@@ -100,3 +104,23 @@ async def test_one_that_is_too_large_or_has_no_name_is_refused_in_words(site: Si
     assert (without.status_code, "part named file" in without.json()["message"]) == (400, True)
     async with site.services.database.read() as connection:
         assert len((await connection.execute(table_of(ProjectUpload).select())).all()) == 1
+
+
+async def test_python_gitlab_brings_one_and_it_goes_with_its_project(site: Site, dev: Person) -> None:
+    def talk(url: str) -> Any:
+        api = gitlab.Gitlab(url, private_token=dev.token)
+        told = api.projects.get(site.world.project_id).upload("a.txt", filedata=b"text")
+        api.session.close()
+        return told
+
+    async with serving(site) as url:
+        told = await asyncio.to_thread(talk, url)
+    assert (told["alt"], told["markdown"]) == ("a.txt", f"[a.txt]({told['url']})")
+    made = await brought(site, dev)
+    async with site.client(site.root) as client:
+        assert (await client.delete(f"{base(site)}/{made['id']}")).status_code == 204
+        await loop_of(site).remove_marked()
+        assert len(await objects(site)) == 1, "the content of a removed file is removed"
+        assert (await client.delete(f"/api/v4/projects/{site.world.project_id}")).status_code == 202
+    await loop_of(site).remove_marked()
+    assert await objects(site) == set()
