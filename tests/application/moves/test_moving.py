@@ -272,11 +272,11 @@ async def world(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
 async def test_everything_moves_and_comes_back(world: World) -> None:
     one, other = world.two.pods
     rows, beside = await world.rows(one), await world.beside(one)
-    assert len(beside[0]) == 9
+    assert len(beside[0]) == 12
     assert all(len(refs) == 4 for refs in beside[1].values())
     done = await world.move(one, other)
     assert world.states == [Move.COPYING, Move.DRAINING, Move.HELD, Move.PACKED, Move.ARRIVED]
-    assert (done.state, done.objects, done.repositories, done.refs) == (Move.SWITCHED, 9, 3, 12)
+    assert (done.state, done.objects, done.repositories, done.refs) == (Move.SWITCHED, 12, 3, 12)
     assert done.rows == {name: len(found) for name, found in rows.items()}
     assert world.ended == world.made.ids["pipeline"]
     assert (await world.rows(one), await world.rows(other)) == ({}, rows)
