@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import psutil
 
+from domain.text_lines import lines_of
 from files.process_log import configure_lines
 from pods.back_off import BackOff
 from pods.child import Child
@@ -138,7 +139,7 @@ class Supervisor:
 
     def _last_lines(self, child: Child) -> str:
         """The end of its log, for ours."""
-        lines = self._folder.log_tail(child.name, LAST_LINES).splitlines()
+        lines = lines_of(self._folder.log_tail(child.name, LAST_LINES))
         return "".join(f"\n    {child.name}: {line[:500]}" for line in lines)
 
     async def _until_wanted(self, child: Child) -> None:

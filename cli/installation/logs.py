@@ -13,6 +13,7 @@ from typing import IO, Final
 
 from cli.printable import printable
 from domain.errors import NotFound
+from domain.text_lines import lines_of
 from files.process_log import OWN_KEYS, shown_time
 from pods.run_folder import SUPERVISOR, RunFolder
 from pods.stack import stack
@@ -133,7 +134,7 @@ def _of_json(process: str, line: str) -> Entry | None:
     try:
         event = json.loads(line)
         values = [f"{name}={value}" for name, value in event.items() if name not in OWN_KEYS]
-        lines = (" ".join([event["event"], *values]), *(event.get("exception") or "").splitlines())
+        lines = (" ".join([event["event"], *values]), *lines_of(event.get("exception") or ""))
         return Entry(_time(event["timestamp"]), event["level"].upper(), process, lines)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -31,7 +31,7 @@ _SHOWN: Final = 20
 """Characters of a wrong word that its fault repeats."""
 _FIRST_WEEK: Final = date(2019, 1, 1)
 """From this Tuesday on weeks are counted for `mon%2`, which is in week 1."""
-_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MAX_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _ZONE: Final = re.compile(r"[A-Z][a-zA-Z0-9+-]+(/[A-Z][a-zA-Z0-9+_-]+){0,2}")
 _COMMAS: Final = re.compile(r",(?:[ \t]*,)+")
 _FULL: Final = 5
@@ -93,7 +93,7 @@ def parse(text: str) -> Cron:
     fields = _fields(words)
     months, days = fields.months, fields.days
     if months is not None and days is not None:
-        pairs = [(month, day) for month in months for day in days if day <= _LONGEST[month - 1]]
+        pairs = [(month, day) for month in months for day in days if day <= _MAX_DAYS[month - 1]]
         if not pairs:
             raise _fault("none of its months has such a day, so it would never run")
         months, days = frozenset(month for month, _ in pairs), frozenset(day for _, day in pairs)

@@ -11,7 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column('installation', sa.Column('restored_from', sa.String(), server_default='', nullable=False))
-    op.add_column('installation', sa.Column('held_up_to', sa.BigInteger(), nullable=True))
+    op.add_column('installation', sa.Column('held_up_to', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True))
 
 
 def downgrade() -> None:

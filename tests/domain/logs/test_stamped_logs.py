@@ -32,7 +32,7 @@ WRITES = [
 ]  # fmt: skip
 RETURNS = [b"10%\r", b"20%\r30", b"\r", b"\r40%"]
 LOGS = st.lists(st.sampled_from(WRITES + RETURNS), max_size=30)
-LONGEST = st.sampled_from([40, 70, 8192])
+LINE_SIZES = st.sampled_from([40, 70, 8192])
 
 
 def index_of(log: bytes) -> Part:
@@ -74,7 +74,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
 def test_a_reader_sees_no_stamps(reader: Callable[[bytes], object]) -> None:
     @settings(max_examples=150)
-    @given(LOGS, LONGEST)
+    @given(LOGS, LINE_SIZES)
     def check(writes: list[bytes], longest: int) -> None:
         log = stamped(*writes, longest=longest)
         plain = b"".join(writes)
@@ -86,7 +86,7 @@ def test_a_reader_sees_no_stamps(reader: Callable[[bytes], object]) -> None:
 
 @given(
     st.lists(st.sampled_from(WRITES), max_size=30).filter(lambda log: b"\r" not in b"".join(log)),
-    LONGEST,
+    LINE_SIZES,
     st.integers(1, 90),
 )
 def test_the_coverage_is_that_of_the_log_without_stamps(writes: list[bytes], longest: int, length: int) -> None:
