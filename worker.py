@@ -41,6 +41,7 @@ from api.listeners import listeners
 from api.services import Services
 from api.startup import close_services, open_services
 from application.installation.identity import identity_given
+from application.jobs.explaining import OperatorExplanations
 from application.pushes.push import finish_abandoned, sweep_repositories
 from domain.errors import Invalid, PerdureError, StorageFull, Unavailable
 from files.process_log import LogStream, configure_lines, render_event
@@ -286,7 +287,8 @@ class Process:
             )
             hooks, reports = self._hook_activities(), self._report_activities()
             steps = StepActivities(services.database, services.store)
-            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports, steps)
+            explain = OperatorExplanations(services.database, services.clock, settings.times).of_jobs
+            worker = make_worker(client, activities, settings, groups, ticks, hooks, reports, steps, explain)
             teller = make_telling_worker(client, settings, hooks, reports, self._message_activities())
             parts = [worker.run(), relay.run(), reconciler.run(), self._keep_prepared(client, mine)]
             if not services.mine.is_copy:

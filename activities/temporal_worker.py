@@ -7,6 +7,7 @@ from typing import Any, Final
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import (
+    Interceptor,
     PollerBehaviorAutoscaling,
     UnsandboxedWorkflowRunner,
     Worker,
@@ -19,6 +20,7 @@ from activities.commit_reports import ReportActivities
 from activities.hooks.deliveries import HookActivities
 from activities.messages import MessageActivities
 from activities.pipelines import PipelineActivities
+from activities.query_answers import Explain, QueryAnswers
 from activities.resource_groups import ResourceGroupActivities
 from activities.schedules import ScheduleActivities
 from activities.steps import StepActivities
@@ -68,11 +70,12 @@ def make_worker(
     hooks: HookActivities | None = None,
     reports: ReportActivities | None = None,
     steps: StepActivities | None = None,
+    explain: Explain | None = None,
 ) -> Worker:
     """A worker for all that a pod's workflows do; it is pinned to its build when a deployment is named.
 
     `hooks` and `reports` are for those workflows that an older version has put on this queue. Without `steps`, which
-    need the store, no attempt begins at a step.
+    need the store, no attempt begins at a step; without `explain` the query `why` says only what the workflow knows.
     """
     carried_out: list[Callable[..., Any]] = [
         activities.load,
@@ -88,7 +91,8 @@ def make_worker(
         schedules.carry_out_tick,
         *([] if steps is None else [steps.pin_steps]),
     ]
-    return _worker(client, settings, settings.queue, _PLAYING, carried_out, tasks=20, cached=2_000)
+    answers = [] if explain is None else [QueryAnswers(explain)]
+    return _worker(client, settings, settings.queue, _PLAYING, carried_out, answers, tasks=20, cached=2_000)
 
 
 def make_telling_worker(
@@ -114,6 +118,7 @@ def _worker(
     queue: str,
     workflows: Sequence[type],
     activities: Sequence[Callable[..., Any]],
+    interceptors: Sequence[Interceptor] = (),
     *,
     tasks: int,
     cached: int,
@@ -124,6 +129,7 @@ def _worker(
         task_queue=queue,
         workflows=workflows,
         activities=activities,
+        interceptors=interceptors,
         workflow_runner=workflow_runner(settings),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),

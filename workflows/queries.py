@@ -1,7 +1,8 @@
 """Queries of workflow `Pipeline`, for those who look from Temporal: how the pipeline stands, and why it waits.
 
-For looking only: they show what the workflow knows, while pages and API answer from SQL. Arguments may be left out, so
-that the Temporal Web UI can ask without any. Answers stay small however large the pipeline is.
+For looking only. `status` shows what the workflow knows; `why` asks the database through the worker, as pages and API
+do, and says what the workflow knows where that does not answer. Arguments may be left out, so that the Temporal Web UI
+can ask without any. Answers stay small however large the pipeline is.
 """
 
 import json
@@ -20,8 +21,14 @@ MAX_JOBS: Final = 200
 ANSWER: Final = 24 * 1024
 """Bytes of all lists in an answer; with what is around them it stays under 32 KiB."""
 
+EXPLAIN: Final = "explain_jobs"
+"""The function of the worker that reads why jobs are as they are; only queries may call it."""
+
 _NOT_LOADED: Final = "The pipeline is being read from the database; ask again in a moment."
-_HOW: Final = 'Write the name or the id of a job: "build" or 42; without one, every job that waits is explained.'
+_HOW: Final = (
+    'Write the name or the id of a job: "build" or 42; without one, every job that has not passed is explained.'
+)
+_UNREAD: Final = "The database did not answer: this is what the workflow knows, and it knows nothing of runners."
 
 
 class Queries:
@@ -46,16 +53,27 @@ class Queries:
             answer["waiting_rooms"] = {room: seen.rooms[room] for room in sorted(seen.rooms)[: MAX_JOBS // 4]}
         return answer
 
-    @workflow.query(description=f"Why jobs wait or were skipped. {_HOW}")
+    @workflow.query(description=f"Why jobs wait, failed or were skipped. {_HOW}")
     def why(self, *given: Any) -> dict[str, Any]:
-        """Why one job, or every job that has not ended or was skipped, does not go on."""
+        """Why one job, or every job that has not passed, is as it is, and what to do next."""
         if self._pipeline is None:
             return {"note": _NOT_LOADED}
         wanted = _wanted(given)
         jobs = unsettled(self._pipeline) if wanted is None else (find_job(self._pipeline, wanted),)
         found = explain(self._pipeline, jobs[:MAX_JOBS], workflow.now())
-        shown = ({"id": one.id, "name": one.name, "status": one.status, "why": one.text} for one in found)
-        return {"pipeline": self._pipeline.id} | _listed("jobs", shown, len(jobs), ANSWER)
+        read = _read(self._pipeline.id, [one.id for one in found if one.id is not None])
+        shown = (
+            {"id": one.id, "name": one.name, "status": one.status, "why": one.text} | read.get(one.id, {})
+            for one in found
+        )
+        note = {} if read or not found else {"note": _UNREAD}
+        return {"pipeline": self._pipeline.id} | note | _listed("jobs", shown, len(jobs), ANSWER)
+
+
+def _read(pipeline_id: int, job_ids: list[int]) -> Mapping[int | None, dict[str, str]]:
+    """What the database says of these jobs, by id; nothing where the worker has nobody to ask."""
+    ask = workflow.extern_functions().get(EXPLAIN)
+    return {} if ask is None else ask(pipeline_id, job_ids)
 
 
 def _wanted(given: tuple[Any, ...]) -> str | int | None:

@@ -1,7 +1,7 @@
 """Why jobs are as they are: reads what `domain.why` wants to know of them, for many at once."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -11,6 +11,7 @@ from application.access import ProjectAccess
 from application.jobs import runner_waits
 from application.services import Services
 from auth.permissions import LEVEL_FOR, Action
+from domain.config.plan import NO_RETRY
 from domain.config.why import why_shown
 from domain.moments import queued
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
@@ -21,10 +22,12 @@ from domain.why.explanation import Explanation
 from domain.why.in_graph import Graph
 from domain.why.known import HeldBy, KnownJob, Times
 from models.repositories.environments import deploy_permissions
-from models.repositories.pipelines import loading, slot_waits
+from models.repositories.pipelines import jobs, loading, pipelines, slot_waits
 from models.repositories.projects import relations
 from models.repositories.queue import leases
 from models.rows.pipelines import JobFacts, PipelineRow
+from models.session import Database
+from settings import TimeLimits
 
 _BY_GRAPH: Final = frozenset({Status.CREATED, Status.MANUAL, Status.SCHEDULED, Status.SKIPPED})
 """States that the other jobs of the pipeline explain."""
@@ -36,8 +39,26 @@ async def of_jobs(
     """Why each of these jobs of one pipeline is as it is, by id, as the caller may know it."""
     now = services.clock()
     async with services.database.read() as connection:
-        known = await _known(connection, services, project, pipeline, rows, now)
+        refused = await _refused(connection, project, rows)
+        names = project.may_run(pipeline)
+        known = await _known(connection, services.settings.times, pipeline, rows, now, refused, names=names)
     return {job.id: explained(job) for job in known}
+
+
+class OperatorExplanations:
+    """The same for who looks from Temporal, who may see every pipeline."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime], times: TimeLimits) -> None:
+        """Read this database."""
+        self._database, self._clock, self._times = database, clock, times
+
+    async def of_jobs(self, pipeline_id: int, job_ids: Sequence[int]) -> Mapping[int, tuple[str, Explanation]]:
+        """How each of these jobs stands and why, by id. Raises `NotFound` if the pipeline is gone."""
+        async with self._database.read() as connection:
+            pipeline = await pipelines.get(connection, pipeline_id)
+            rows = list((await jobs.by_ids(connection, job_ids)).values())
+            known = await _known(connection, self._times, pipeline, rows, self._clock(), {}, names=True)
+        return {job.id: (str(job.status), explained(job)) for job in known}
 
 
 def absent_jobs(project: ProjectAccess, pipeline: PipelineRow) -> list[tuple[str, Explanation]]:
@@ -49,18 +70,19 @@ def absent_jobs(project: ProjectAccess, pipeline: PipelineRow) -> list[tuple[str
 
 async def _known(
     connection: AsyncConnection,
-    services: Services,
-    project: ProjectAccess,
+    times: TimeLimits,
     pipeline: PipelineRow,
     rows: Sequence[JobFacts],
     now: datetime,
+    refused: Mapping[int, str],
+    *,
+    names: bool,
 ) -> list[KnownJob]:
-    times = services.settings.times
     latest = [row for row in rows if not row.retried]
     waiting = [row for row in latest if row.status == Status.PENDING and not row.bridge]
-    waits = await runner_waits.of_jobs(connection, waiting, now, times.runner_online, names=project.may_run(pipeline))
+    waits = await runner_waits.of_jobs(connection, waiting, now, times.runner_online, names=names)
     slots = await slot_waits.of_groups(connection, _groups(latest))
-    refused = await _refused(connection, project, latest)
+    policies = await jobs.retry_policies(connection, (row.id for row in latest if row.status == Status.FAILED))
     graph = await _graph(connection, pipeline.id, latest, now)
     holders = await _holders(connection, rows, times.ticks_until_unresponsive)
     await asyncio.sleep(0)  # SQLite answers at once: let others have their turn before all of them are looked at
@@ -75,6 +97,7 @@ async def _known(
             bridge=row.bridge,
             allow_failure=row.allow_failure,
             attempt=row.attempt,
+            retry=policies.get(row.id, NO_RETRY),
             retried=row.retried,
             timeout=row.timeout,
             failure_reason=row.failure_reason,
@@ -114,7 +137,8 @@ async def _refused(connection: AsyncConnection, project: ProjectAccess, rows: Se
     """Why the caller may not run some of the jobs, who may run others."""
     if not project.caller.is_known or project.level < LEVEL_FOR[Action.RUN]:
         return {}
-    guarded = [row.id for row in rows if row.environment_action and row.status not in COMPLETE]
+    open_jobs = [row for row in rows if not row.retried and row.status not in COMPLETE]
+    guarded = [row.id for row in open_jobs if row.environment_action]
     return await deploy_permissions.refusals_of_jobs(connection, guarded, project.caller.user_id)
 
 

@@ -145,6 +145,7 @@ REASON: Final[Kind] = (
 )
 WHY: Final[Kind] = (
     Field("pipeline", "object|null", "the clause that let the pipeline be made"),
+    Field("explanation", "object|null", "why it has no jobs, as that of a job; null for one that has some"),
     Field("jobs", "array", "jobs that are in", of="reason"),
     Field("absent", "array", "jobs that are not", of="reason"),
     Field("warnings", "array", "what works, but is rarely meant"),

@@ -11,6 +11,9 @@ def why_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if document["pipeline"]:
         yield f"The pipeline: {_sentence(document['pipeline'])}"
         yield from _clauses(document["pipeline"])
+    if explanation := document["explanation"]:
+        yield from _explained(explanation)
+        yield from (f"    {printable(line)}" for line in explanation["facts"]["faults"])
     yield from _group("Jobs", document["jobs"])
     yield from _group("Not in this pipeline", document["absent"])
     for warning in document["warnings"]:
@@ -22,14 +25,18 @@ def job_lines(reason: Mapping[str, Any]) -> Iterator[str]:
     stage = f"  (stage {printable(reason['stage'])})" if reason["stage"] else ""
     yield f"  {printable(reason['name'])}{stage}"
     if explanation := reason.get("explanation"):
-        yield f"    {printable(explanation['text'])}"
-        if explanation["next_step"]:
-            yield f"    Next: {printable(explanation['next_step'])}"
+        yield from _explained(explanation)
     if reason["why"]:
         yield f"    {_sentence(reason['why'])}"
         yield from _clauses(reason["why"])
     for sentence in reason["left_out"]:
         yield f"    {printable(sentence)}"
+
+
+def _explained(explanation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"    {printable(explanation['text'])}"
+    if explanation["next_step"]:
+        yield f"    Next: {printable(explanation['next_step'])}"
 
 
 def _group(heading: str, reasons: Sequence[Mapping[str, Any]]) -> Iterator[str]:

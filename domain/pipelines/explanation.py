@@ -100,8 +100,8 @@ def find_job(pipeline: Pipeline, wanted: str | int) -> Job:
 
 
 def unsettled(pipeline: Pipeline) -> tuple[Job, ...]:
-    """The jobs about which people ask: those that have not ended, and those that were skipped."""
-    return tuple(job for job in pipeline.jobs if job.status is Status.SKIPPED or job.status not in COMPLETE)
+    """The jobs about which people ask: all that have not passed."""
+    return tuple(job for job in pipeline.jobs if job.status is not Status.SUCCESS)
 
 
 def explain(pipeline: Pipeline, jobs: Iterable[Job], now: datetime) -> tuple[Holdup, ...]:

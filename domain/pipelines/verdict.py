@@ -138,17 +138,18 @@ def retries_itself(job: Job, verdict: Verdict) -> bool:
     """Whether a failed attempt is followed by another one without anybody asking."""
     if verdict.status is not Status.FAILED or not (verdict.auto_retry and job.auto_retry):
         return False
-    return job.attempt <= _further_attempts(job.retry, verdict)
+    return job.attempt <= further_attempts(job.retry, verdict.reason, verdict.exit_code)
 
 
-def _further_attempts(policy: RetryPolicy, verdict: Verdict) -> int:
-    reason = public_reason(verdict.reason)
+def further_attempts(policy: RetryPolicy, failure_reason: str, exit_code: int | None) -> int:
+    """How many more attempts a job gets that fails like this again and again."""
+    reason = public_reason(failure_reason)
     if reason in _NEVER_RETRIED:
         return 0
     unconditional = not policy.when and not policy.exit_codes
     wanted = meant_by(policy.when)
-    by_reason = "always" in wanted or reason in wanted or verdict.reason in wanted
-    by_code = verdict.exit_code is not None and verdict.exit_code in policy.exit_codes
+    by_reason = "always" in wanted or reason in wanted or failure_reason in wanted
+    by_code = exit_code is not None and exit_code in policy.exit_codes
     if policy.max and (unconditional or by_reason or by_code):
         return policy.max
     return 2 if reason in _RETRIED_TWICE else 0

@@ -23,13 +23,15 @@ _LACKS: Final[tuple[tuple[Callable[[Demand, Candidate], bool], str], ...]] = (
 class Nearest:
     """A runner, the tags of the job that it does not have, and what else is in the way.
 
-    `similar` is a tag that it has and that looks like the first missing one; empty if none does.
+    `similar` is a tag that it has and that looks like the first missing one; empty if none does. `is_silent`: no call
+    of it came for too long.
     """
 
     runner: NamedRunner
     missing: tuple[str, ...]
     lacks: tuple[str, ...]
     similar: str = ""
+    is_silent: bool = False
 
     @property
     def words(self) -> str:
@@ -42,7 +44,9 @@ class Nearest:
 def nearest(demand: Demand, runners: Iterable[NamedRunner]) -> Nearest | None:
     """Of the runners that work for the job's project the one that lacks least; None if there are none.
 
-    Runners of other projects are never named. Of those alike the one that was registered first is meant.
+    Runners of other projects are never named. What keeps a runner from ever taking the job weighs more than that it is
+    paused or offline, so that the one named lacks what `domain.pipelines.stuck` says is lacking. Of those alike the one
+    that was registered first is meant.
     """
     found = (_compared(demand, runner) for runner in runners if reaches(demand, runner.candidate))
     return min(found, key=_distance, default=None)
@@ -52,12 +56,19 @@ def _compared(demand: Demand, runner: NamedRunner) -> Nearest:
     missing = tuple(sorted(demand.tags - runner.candidate.tags))
     lacks = tuple(words for holds, words in _LACKS if not holds(demand, runner.candidate))
     similar = _similar(missing[0], runner.candidate.tags - demand.tags) if missing else ""
-    return Nearest(runner, missing, lacks, similar)
+    return Nearest(runner, missing, lacks, similar, not runner.candidate.online)
 
 
-def _distance(found: Nearest) -> tuple[int, int, bool, int]:
+def _distance(found: Nearest) -> tuple[int, int, int, bool, int]:
     missing = len(found.missing)
-    return (missing + len(found.lacks), missing, not found.similar, found.runner.id)
+    return (-_passed(found), missing + len(found.lacks), missing, not found.similar, found.runner.id)
+
+
+def _passed(found: Nearest) -> int:
+    """How many sieves it falls through, in the order of `domain.pipelines.stuck`: its tags, then the table above."""
+    if found.missing:
+        return 0
+    return next((number for number, (_, words) in enumerate(_LACKS, 1) if words in found.lacks), len(_LACKS) + 1)
 
 
 def _similar(wanted: str, tags: Iterable[str]) -> str:

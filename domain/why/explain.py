@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from domain.pipelines.status import COMPLETE, Status
-from domain.why.explanation import Explanation, Reason, about
+from domain.why.explanation import Explanation, Reason, exactly
 from domain.why.failures import failed
 from domain.why.known import KnownJob
 from domain.why.queued import pending
@@ -29,8 +29,8 @@ def _running(job: KnownJob) -> Explanation:
     facts = {"runner": name}
     if job.held_by is None or not job.held_by.silent:
         return Explanation(Reason.RUNNING, f"{name[0].upper()}{name[1:]} runs it.", facts)
-    text = f"{name[0].upper()}{name[1:]} has been silent for more than {about(job.times.unresponsive)}."
-    step = f"It is given up when that lasts for {about(job.times.lost)}, and retried if its `retry` says so."
+    text = f"{name[0].upper()}{name[1:]} has been silent for more than {exactly(job.times.unresponsive)}."
+    step = f"It is given up when that lasts for {exactly(job.times.lost)}, and retried if its `retry` says so."
     return Explanation(Reason.SILENT, text, facts, step)
 
 

@@ -56,6 +56,16 @@ def about(seconds: float) -> str:
     return f"{_up(seconds / 3600, 1)} h"
 
 
+def exactly(seconds: float) -> str:
+    """A span that somebody has set, to the second: `5 s`, `20 min`, `1 h 30 min`."""
+    if seconds < 120:
+        return f"{seconds:g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60) if minutes > 90 else (0, minutes)
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
+
+
 def _up(value: float, step: int) -> int:
     return -int(-value // step) * step
 

@@ -9,8 +9,15 @@ from typing import Final
 
 from domain.pipelines.bridges import DOWNSTREAM_FAILED, TEXT_OF
 from domain.pipelines.failure_reasons import NO_RUNNER, NO_UPDATES, RUNNERS_BUSY, SERVER_TIMEOUT
-from domain.pipelines.verdict import RUNNER_LOST, SCRIPT_FAILURE, UNKNOWN_FAILURE, public_reason, reason_words
-from domain.why.explanation import Explanation, Reason, about
+from domain.pipelines.verdict import (
+    RUNNER_LOST,
+    SCRIPT_FAILURE,
+    UNKNOWN_FAILURE,
+    further_attempts,
+    public_reason,
+    reason_words,
+)
+from domain.why.explanation import Explanation, Reason, about, exactly
 from domain.why.known import KnownJob
 
 STUCK: Final = frozenset({"stuck_or_timeout_failure", NO_RUNNER, RUNNERS_BUSY, NO_UPDATES})
@@ -91,16 +98,28 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
 def failed(job: KnownJob) -> Explanation:
     """Why a job failed."""
     meaning = _MEANING_BY.get(job.failure_reason, _by_table)(job)
-    text = f"{meaning.text}." + (" It is allowed to fail, so the pipeline goes on." if job.allow_failure else "")
+    further = further_attempts(job.retry, job.failure_reason, job.exit_code)
+    allowed = " It is allowed to fail, so the pipeline goes on." if job.allow_failure else ""
+    text = f"{meaning.text}{_tries(job, further)}.{allowed}"
     facts = {
         "failure_reason": public_reason(job.failure_reason),
         "exit_code": job.exit_code,
         "allow_failure": job.allow_failure,
         "attempt": job.attempt,
+        "attempts": 1 + further,
         "runner": None if job.held_by is None else job.held_by.name,
         "pipeline_id": job.pipeline_id,
     }
     return Explanation(Reason.FAILED, text, facts, meaning.next_step)
+
+
+def _tries(job: KnownJob, further: int) -> str:
+    """What became of its `retry`, for one that was not tried again."""
+    if job.retried or not job.retry.max:
+        return ""
+    if not further:
+        return "; its `retry` is for other failures"
+    return f"; it was attempt {job.attempt}, the last that its `retry` allows" if job.attempt > further else ""
 
 
 def _by_table(job: KnownJob) -> _Meaning:
@@ -110,8 +129,8 @@ def _by_table(job: KnownJob) -> _Meaning:
     found = _MEANINGS.get(job.failure_reason, _MEANINGS[UNKNOWN_FAILURE])
     runner = job.held_by.name if job.held_by is not None else "its runner"
     values = {
-        "timeout": about(job.timeout),
-        "lost": about(job.times.lost),
+        "timeout": exactly(job.timeout),
+        "lost": exactly(job.times.lost),
         "runner": runner[0].upper() + runner[1:],
     }
     return _Meaning(found.text.format(**values), found.next_step.format(**values))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from domain.config.plan import NO_RETRY, RetryPolicy
 from domain.pipelines.explanation import Cause
 from domain.pipelines.pipeline import Job
 from domain.pipelines.status import Status
@@ -113,6 +114,7 @@ class KnownJob:
     bridge: bool = False
     allow_failure: bool = False
     attempt: int = 1
+    retry: RetryPolicy = NO_RETRY
     retried: bool = False
     timeout: int = 0
     failure_reason: str = ""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from domain.pipelines.stuck import Lack, Stuck
 from domain.runners.nearest import Nearest
 from domain.runners.waits import Waits
-from domain.why.explanation import Explanation, Reason, about, counted, sentence
+from domain.why.explanation import Explanation, Reason, about, counted, exactly, sentence
 from domain.why.known import KnownJob, RunnerWait
 
 UNKNOWN: Final = "How long it takes cannot be told: in the last hour too few such jobs waited this long."
@@ -50,7 +50,7 @@ def _expectation(expected: Waits | None) -> str:
 def _stuck(job: KnownJob, wait: RunnerWait, stuck: Stuck) -> Explanation:
     near = wait.nearest
     nearest = "" if near is None else f" Nearest is {near.runner.name}: it {near.words}."
-    limit = f" It fails when no runner could take it for {about(job.times.pending_unmatched)}."
+    limit = f" It fails when no runner could take it for {exactly(job.times.pending_unmatched)}."
     facts = _facts(wait) | {"lack": str(stuck.lack), "missing_tags": list(stuck.tags)}
     facts["nearest_runner"] = None if near is None else _nearest_facts(near)
     return Explanation(Reason.STUCK, f"{stuck.text}{nearest}", facts, f"{_NEXT[stuck.lack](wait)}{limit}")
@@ -100,12 +100,19 @@ def _with_tags(wait: RunnerWait) -> str:
     return f"Register a runner that has them, {_create(wait)}, or change the job's `tags`."
 
 
-def _again(verb: str, command: str) -> Callable[[RunnerWait], str]:
-    def step(wait: RunnerWait) -> str:
-        near = wait.nearest
-        return f"{verb} one of them." if near is None else f"{verb} it{command.format(near.runner.id)}."
+def _resume(wait: RunnerWait) -> str:
+    near = wait.nearest
+    if near is None:
+        return "Resume one of them."
+    start = "; then start it again on its machine" if near.is_silent else ""
+    return f"Resume it: `perdure runner resume {near.runner.id}`{start}."
 
-    return step
+
+def _start(wait: RunnerWait) -> str:
+    near = wait.nearest
+    if near is None:
+        return "Start one of them."
+    return f"Start it again on its machine; `perdure runner show {near.runner.id}` tells when it last called."
 
 
 _NEXT: Final[Mapping[Lack, Callable[[RunnerWait], str]]] = {
@@ -115,6 +122,6 @@ _NEXT: Final[Mapping[Lack, Callable[[RunnerWait], str]]] = {
     Lack.UNTAGGED: lambda wait: f"Give the job `tags`, or register a runner without: {_create(wait)}.",
     Lack.TRUST: lambda wait: f"Protect the ref, or register a runner for all refs: {_create(wait)}.",
     Lack.PERMISSION: lambda wait: f"An administrator allows it: {_allow(wait)}.",
-    Lack.RESUMED: _again("Resume", ": `perdure runner resume {}`"),
-    Lack.ONLINE: _again("Start", " again on its machine; `perdure runner show {}` tells when it last called"),
+    Lack.RESUMED: _resume,
+    Lack.ONLINE: _start,
 }

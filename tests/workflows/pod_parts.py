@@ -14,6 +14,7 @@ from activities.steps import StepActivities
 from activities.temporal_client import connect
 from activities.temporal_namespace import prepare_namespace
 from activities.temporal_worker import make_worker
+from application.jobs.explaining import OperatorExplanations
 from loops.reconciler import Reconciler
 from loops.relay import Relay
 from models.clock import system_clock
@@ -68,7 +69,8 @@ class PodParts:
         ticks = ScheduleActivities(self.world.database, self.notifications, system_clock)
         settings = self.settings.model_copy(update={"task_queue": queue})
         steps = StepActivities(self.world.database, self.store)
-        return make_worker(self.client, activities, settings, groups, ticks, steps=steps)
+        explain = OperatorExplanations(self.world.database, system_clock, self.settings.times).of_jobs
+        return make_worker(self.client, activities, settings, groups, ticks, steps=steps, explain=explain)
 
     async def start_worker(self) -> None:
         """Run a new worker."""

@@ -342,8 +342,8 @@ async def test_queries_say_how_it_stands_and_why_it_waits(pod: Pod) -> None:
     assert not seen["open"]
     every = (await query(pod, pipeline_id, "why"))["jobs"]
     assert [(one["name"], one["why"]) for one in every] == [
-        ("gate", "waits for a person: play it"),
-        ("ship", "waits for gate (manual)"),
+        ("gate", "It waits for a person; so does all that comes after it."),
+        ("ship", "It waits for stage check: gate (manual)."),
     ]
     for given in ('"ship"', str(every[1]["id"]), json.dumps({"job_id": every[1]["id"]})):
         assert (await query(pod, pipeline_id, "why", given))["jobs"] == [every[1]]

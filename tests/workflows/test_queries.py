@@ -26,6 +26,7 @@ class Looked(Queries):
 @pytest.fixture(autouse=True)
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workflow, "now", lambda: NOW)
+    monkeypatch.setattr(workflow, "extern_functions", dict)
 
 
 def size(answer: dict[str, Any]) -> int:

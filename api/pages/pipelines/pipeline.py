@@ -28,6 +28,7 @@ from domain.graphs.grouping import Group
 from domain.messages import Operation
 from domain.pipelines.status import Status
 from domain.why.explanation import Explanation, Reason
+from domain.why.jobless import jobless
 from models.repositories.pipelines import jobs, overview, pipelines
 from models.repositories.pipelines.overview import DrawnJobRow
 
@@ -76,6 +77,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
         opened=[asked[row.id] for row in _opened(rows, groups, opened)],
         opened_name=groups[opened].name if 0 <= opened < len(groups) else "",
         absent=absent_jobs(project, head.row),
+        jobless=None if rows else jobless(head.row.status, head.row.yaml_errors),
     )
 
 

@@ -13,6 +13,7 @@ from application.jobs import explaining
 from domain.config.why import why_shown
 from domain.why.absent import absent as absent_job
 from domain.why.explanation import Explanation
+from domain.why.jobless import jobless
 from models.repositories.pipelines import jobs as job_rows
 from models.repositories.pipelines import left_out, pipelines, reasons
 from models.repositories.queue import waiting_jobs
@@ -69,9 +70,10 @@ class JobWhyResponse(ExplainedJobResponse):
 
 
 class PipelineWhyResponse(TypedDict):
-    """Why a pipeline is as it is, as it was kept when it was made."""
+    """Why a pipeline is as it is, as it was kept when it was made; `explanation` is that of one without jobs."""
 
     pipeline: dict[str, Any] | None
+    explanation: ExplanationResponse | None
     jobs: list[ExplainedJobResponse]
     absent: list[dict[str, Any]]
     warnings: list[dict[str, Any]]
@@ -98,6 +100,7 @@ async def why_of_pipeline(found: PipelineDep, services: ServicesDep) -> Pipeline
     absent = found.row.reasons.get("absent", [])
     return {
         "pipeline": why and seen(why),
+        "explanation": None if rows else shown(jobless(found.row.status, found.row.yaml_errors)),
         "jobs": [
             {
                 **_known(row, stuck.get(row.id), omitted.get(row.id, ())),

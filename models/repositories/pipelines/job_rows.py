@@ -117,7 +117,7 @@ def snapshot(row: SnapshotRow) -> Snapshot:
         when=When(row.when),
         allow_failure=row.allow_failure,
         needs=None if row.needs is None else tuple(row.needs),
-        retry=_policy(row.retry),
+        retry=policy_of(row.retry),
         attempt=row.attempt,
         start_in=row.start_in,
         due_at=row.due_at,
@@ -132,7 +132,8 @@ def snapshot(row: SnapshotRow) -> Snapshot:
     )
 
 
-def _policy(document: Mapping[str, Any]) -> RetryPolicy:
+def policy_of(document: Mapping[str, Any]) -> RetryPolicy:
+    """The `retry` of a job as its row keeps it."""
     return RetryPolicy(document.get("max", 0), tuple(document.get("when", ())), tuple(document.get("exit_codes", ())))
 
 

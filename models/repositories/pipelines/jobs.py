@@ -6,10 +6,12 @@ from typing import Any, Final
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.config.plan import RetryPolicy
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.paging import Listing
+from models.repositories.pipelines.job_rows import policy_of
 from models.rows.pipelines import ListedJobRow
 from models.tables.pipelines import Job, Pipeline
 from models.typed_rows import all_of, first_of
@@ -89,3 +91,12 @@ async def warned(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> se
         job.c.pipeline_id.in_(list(pipeline_ids)), ~job.c.retried, job.c.allow_failure, job.c.status == Status.FAILED
     )
     return set((await connection.execute(statement.distinct())).scalars())
+
+
+async def retry_policies(connection: AsyncConnection, job_ids: Iterable[int]) -> dict[int, RetryPolicy]:
+    """How often each of these jobs is tried again by itself."""
+    wanted = sorted(set(job_ids))
+    if not wanted:
+        return {}
+    found = await connection.execute(select(job.c.id, job.c.retry).where(job.c.id.in_(wanted)))
+    return {job_id: policy_of(document) for job_id, document in found}

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from domain.pipelines.status import Status
+from models.repositories.pipelines import pipelines
+from models.repositories.pipelines.pipelines import PipelineRequest
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import Site
 from tests.cli.remote.shell import Shell
@@ -88,6 +91,41 @@ async def test_page_rest_and_command_line_say_the_same(one: Situation, site: Sit
     for said in (done, told):
         assert said.code == 0, said.err
         assert all(line in said.out.splitlines() for line in lines(says, next_step)), said.out
+
+
+JOBLESS = {
+    "faulty": (
+        Status.FAILED,
+        "config_error",
+        "jobs:one is wrong\n  one: 5",
+        "It could not be made: its configuration is not valid.",
+        "Correct these faults, commit and push again.",
+    ),
+    "skipped": (
+        Status.SKIPPED,
+        "",
+        "",
+        "It was skipped: the push or the message of its commit asked for that.",
+        "Run a new pipeline to have its jobs after all.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", JOBLESS)
+async def test_a_pipeline_without_jobs_says_why_it_has_none(kind: str, site: Site, shell: Shell) -> None:
+    status, reason, errors, says, next_step = JOBLESS[kind]
+    world, services = site.world, site.services
+    request = PipelineRequest(world.project_id, site.root.id, "main", "c0ffee00", "push")
+    async with services.database.write() as connection:
+        pipeline_id = await pipelines.create_ended(
+            connection, request, status, services.clock(), reason=reason, errors=errors
+        )
+    explained = (await by_rest(site, f"pipelines/{pipeline_id}"))["explanation"]
+    assert (explained["text"], explained["next_step"]) == (says, next_step)
+    assert read(await on_page(site, f"pipelines/{pipeline_id}")) == (says, next_step)
+    told = await shell("pipeline", "why", str(pipeline_id))
+    faults = [f"    {line}" for line in errors.splitlines()]
+    assert (told.code, told.out.splitlines()) == (0, [*lines(says, next_step), *faults])
 
 
 def test_there_are_thirty_of_them() -> None:

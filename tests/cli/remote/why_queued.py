@@ -11,6 +11,7 @@ from tests.cli.remote.why_steps import (
     instance_runners_are_off,
     no_runner,
     offline_runner,
+    paused_and_silent,
     runner,
     silent,
     take,
@@ -92,6 +93,15 @@ QUEUED: Final = (
         "The only runner that fits is paused. Nearest is runner #{shared} (a runner of tests): it is paused.",
         f"Resume it: `perdure runner resume {{shared}}`.{HOUR}",
         before=runner(paused=True),
+    ),
+    Situation(
+        "paused and silent, beside another",
+        GPU,
+        "one",
+        "stuck",
+        "The only runner that fits is paused. Nearest is runner #{mini} (mini): it is paused and is offline.",
+        f"Resume it: `perdure runner resume {{mini}}`; then start it again on its machine.{HOUR}",
+        before=paused_and_silent,
     ),
     Situation(
         "offline",

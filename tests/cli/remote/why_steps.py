@@ -43,6 +43,11 @@ async def offline_runner(play: Play) -> None:
     await play.runner("mini", "gpu", online=False)
 
 
+async def paused_and_silent(play: Play) -> None:
+    """The one that is there from the beginning does not fit, and is there."""
+    await play.runner("mini", "gpu", online=False, paused=True)
+
+
 async def unprotected_ref(play: Play) -> None:
     await play.change_runner(ref_protected=True)
     await play.call("DELETE", "/protected_branches/main")

@@ -11,7 +11,7 @@ from domain.pipelines.stuck import Lack, Stuck
 from domain.runners.places import Place
 from domain.runners.waits import Waits
 from domain.why.explain import explained
-from domain.why.explanation import Reason, about
+from domain.why.explanation import Reason, about, exactly
 from domain.why.in_graph import MAX_OTHERS, Graph
 from domain.why.known import HeldBy, OtherJob, RunnerWait, SlotWait
 from tests.domain.why.known_jobs import NOW, known
@@ -167,3 +167,22 @@ def test_a_pipeline_costs_what_its_jobs_do() -> None:
         return look
 
     assert_linear(work, 250)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        *(
+            (0.5, "0.5 s"),
+            (5, "5 s"),
+            (59, "59 s"),
+            (90, "90 s"),
+            (180, "3 min"),
+            (200, "3 min 20 s"),
+            (3600, "60 min"),
+        ),
+        *((5400, "90 min"), (6000, "1 h 40 min"), (86400, "24 h"), (86405, "24 h 5 s")),
+    ],
+)
+def test_what_somebody_has_set_is_told_to_the_second(seconds: float, says: str) -> None:
+    assert exactly(seconds) == says

@@ -2,6 +2,7 @@
 
 import pytest
 
+from domain.config.plan import RetryPolicy
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import KNOWN_REASONS, NO_ENVIRONMENT, OUTDATED, PROTECTED_ENVIRONMENT, UNKNOWN_FAILURE
 from domain.why.explain import explained
@@ -26,6 +27,16 @@ def test_every_reason_has_a_meaning_and_a_next_step(reason: str) -> None:
         ({"failure_reason": "script_failure", "exit_code": 2}, "Its script failed with exit code 2."),
         ({"failure_reason": "script_failure"}, "Its script failed."),
         ({"failure_reason": "job_execution_timeout", "timeout": 3600}, "It ran longer than its timeout of 60 min."),
+        ({"failure_reason": "job_execution_timeout", "timeout": 5}, "It ran longer than its timeout of 5 s."),
+        (
+            {"failure_reason": "script_failure", "exit_code": 2, "retry": RetryPolicy(1), "attempt": 2},
+            "Its script failed with exit code 2; it was attempt 2, the last that its `retry` allows.",
+        ),
+        (
+            {"failure_reason": "script_failure", "retry": RetryPolicy(2, ("api_failure",))},
+            "Its script failed; its `retry` is for other failures.",
+        ),
+        ({"failure_reason": "script_failure", "retry": RetryPolicy(2), "retried": True}, "Its script failed."),
         (
             {"failure_reason": "stuck_or_timeout_failure", "waited": 86400.0},
             "No runner took it in the 24 h that it waited.",
