@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cli.output import has_colour
 from cli.printable import printable
-from cli.states import GLYPHS, UNKNOWN
+from cli.states import of_job, of_pipeline
 
 _FRAME: Final = 4
 """Lines of the terminal that are not for jobs: title, headings, the rest in one line, the cursor."""
@@ -95,7 +95,7 @@ class _Lines:
 
 def _table(pipeline: dict[str, Any], room: int | None = None) -> Table:
     """The jobs in their order, or those of most interest and a count of the others where there is no room for all."""
-    table = Table(title=f"Pipeline {pipeline['id']} · {pipeline['status']}", title_justify="left", box=None)
+    table = Table(title=f"Pipeline {pipeline['id']} · {of_pipeline(pipeline).label}", title_justify="left", box=None)
     for column in ("stage", "job", "state"):
         table.add_column(column, no_wrap=room is not None)
     table.add_column("duration", justify="right", no_wrap=room is not None)
@@ -104,7 +104,7 @@ def _table(pipeline: dict[str, Any], room: int | None = None) -> Table:
     for job in shown:
         heading = job["stage"] if job["stage"] != stage else ""
         stage = job["stage"]
-        style = GLYPHS.get(job["status"], UNKNOWN)[1]
+        style = of_job(job).style
         # Text, not markup: a name like `test: [linux, arm]` would lose its brackets
         name = Text(printable(_name(job)))
         table.add_row(Text(printable(heading)), name, Text(_state(job), style), _duration(job))
@@ -119,7 +119,7 @@ def _fitting(jobs: Sequence[dict[str, Any]], room: int | None) -> tuple[Sequence
         return jobs, Counter()
     numbers = sorted(range(len(jobs)), key=lambda number: _INTEREST.get(jobs[number]["status"], len(_INTEREST)))
     chosen = set(numbers[:room])
-    left_out = Counter(job["status"] for number, job in enumerate(jobs) if number not in chosen)
+    left_out = Counter(of_job(job).label for number, job in enumerate(jobs) if number not in chosen)
     return [jobs[number] for number in sorted(chosen)], left_out
 
 
@@ -132,9 +132,8 @@ def _name(job: dict[str, Any]) -> str:
 
 
 def _state(job: dict[str, Any]) -> str:
-    glyph = GLYPHS.get(job["status"], UNKNOWN)[0]
-    allowed = " (allowed)" if job["status"] == "failed" and job["allow_failure"] else ""
-    return f"{glyph} {job['status']}{allowed}"
+    shown = of_job(job)
+    return f"{shown.glyph} {shown.label}"
 
 
 def _duration(job: dict[str, Any]) -> str:

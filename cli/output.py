@@ -12,24 +12,32 @@ from typing import IO, Any, Final
 import typer
 
 from cli.printable import printable
-from cli.states import GLYPHS, UNKNOWN
 from domain.errors import Invalid
+from domain.pipelines.shown_status import Shown
 from files import durable
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table; `glyph` and `style` are for terminals only."""
+    """A cell of a table; `glyph` and `style` are for terminals only; programs read `plain` in place of the text."""
 
     text: str
     style: str = ""
     glyph: str = ""
+    plain: str = ""
 
 
-def state_cell(state: str) -> Cell:
-    """The state of a job or pipeline."""
-    glyph, style = GLYPHS.get(state, UNKNOWN)
-    return Cell(state, style, glyph)
+def state_cell(shown: Shown, status: str) -> Cell:
+    """The state of a job or pipeline; programs read GitLab's name of it."""
+    return Cell(shown.label, shown.style, shown.glyph, status)
+
+
+def numbered_state(pipeline_id: int | None, label: str | None, status: str | None) -> Cell:
+    """A pipeline with its state; nothing where there is none. An older server gives no label."""
+    if pipeline_id is None:
+        return Cell("")
+    plain = f"{pipeline_id} {status or ''}".strip()
+    return Cell(f"{pipeline_id} {label}" if label else plain, plain=plain)
 
 
 def has_colour(stream: IO[str], *, no_color: bool = False) -> bool:
@@ -89,7 +97,7 @@ class Output:
             self._columns(headings, cells)
         else:
             for row in cells:
-                self.data("\t".join(printable(cell.text) for cell in row))
+                self.data("\t".join(printable(cell.plain or cell.text) for cell in row))
 
     def fields(self, values: Mapping[str, str | Cell]) -> None:
         """One thing, a line for each of its fields; what is empty is left out."""
@@ -99,7 +107,7 @@ class Output:
             self._columns((), [[Cell(name, "dim"), cell] for name, cell in shown.items()])
             return
         for name, cell in shown.items():
-            self.data(f"{name}\t{printable(cell.text)}")
+            self.data(f"{name}\t{printable(cell.plain or cell.text)}")
 
     def confirm(self, question: str) -> None:
         """Go on only if the person says yes; `--yes` has said it. Raises `Invalid` where nobody can be asked."""

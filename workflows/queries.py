@@ -63,7 +63,7 @@ class Queries:
         found = explain(self._pipeline, jobs[:MAX_JOBS], workflow.now())
         read = _read(self._pipeline.id, [one.id for one in found if one.id is not None])
         shown = (
-            {"id": one.id, "name": one.name, "status": one.status, "why": one.text} | read.get(one.id, {})
+            {"id": one.id, "name": one.name, "status": one.status, "why": one.text, **read.get(one.id, {})}
             for one in found
         )
         note = {} if read or not found else {"note": _UNREAD}

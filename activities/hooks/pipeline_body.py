@@ -1,11 +1,13 @@
 """Bodies of Pipeline Hooks: the pipeline and its jobs as they were when the event was noted."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from activities.hooks import parts
 from activities.hooks.moments import plain, read, seconds
 from domain.merge_requests.merge_request import branch_of
-from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
+from domain.pipelines.shown_status import WARNING, Shown, shown_as
+from domain.pipelines.status import ALLOWED_TO_FAIL, COMPLETE, HELD_BY_RUNNER, Status
 from domain.pipelines.verdict import public_reason
 from models.repositories.hooks.hook_facts import Around, ToldJobRow, ToldMergeRequest
 from models.rows.hooks import EventDeliveryRow
@@ -30,7 +32,7 @@ def pipeline_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, 
             "before_sha": pipeline.before_sha,
             "source": pipeline.source,
             "status": facts["status"],
-            "detailed_status": DETAILED.get(facts["status"], facts["status"]),
+            "detailed_status": _shown(facts["status"], statuses, around).label,
             "stages": list(around.stages),
             "created_at": plain(pipeline.created_at),
             "finished_at": plain(finished),
@@ -66,13 +68,10 @@ def _merge_request(told: ToldMergeRequest, url: str) -> dict[str, Any]:
     }
 
 
-DETAILED = {
-    Status.SUCCESS: "passed",
-    Status.MANUAL: "manual action",
-    Status.SCHEDULED: "delayed",
-    Status.WAITING_FOR_RESOURCE: "waiting for resource",
-}
-"""GitLab's labels, where they are not the status itself."""
+def _shown(status: str, statuses: Mapping[int, Status], around: Around) -> Shown:
+    """How the pipeline was shown then."""
+    bad = any(job.allow_failure and statuses[job.id] in ALLOWED_TO_FAIL for job in around.jobs)
+    return shown_as(WARNING if bad and status == Status.SUCCESS else status)
 
 
 def _build(job: ToldJobRow, status: Status, around: Around) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class ShownPipeline(Protocol):
         """How it is, or was when its pod last told of it."""
 
     @property
+    def warned(self) -> bool:
+        """Whether it has passed, and something failed in it that was allowed to."""
+
+    @property
     def source(self) -> str:
         """What made it."""
 

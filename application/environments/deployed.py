@@ -114,7 +114,9 @@ async def _waiting(
         return {}
     async with services.database.read() as connection:
         found = await jobs.by_ids(connection, asked.values())
-        around = await relations.of_jobs(connection, list(found.values()))
+        around = await relations.of_jobs(
+            connection, list(found.values()), services.settings.times.ticks_until_unresponsive
+        )
         refused = await deploy_permissions.refusals_of_jobs(connection, found, project.caller.user_id)
     waiting: dict[int, Waiting] = {}
     for environment_id, job_id in asked.items():
@@ -135,7 +137,9 @@ async def shown_to(
     async with services.database.read() as connection:
         people = await relations.users(connection, (row.user_id for row in rows))
         found = await jobs.by_ids(connection, (row.job_id for row in rows if row.job_id is not None))
-        around = await relations.of_jobs(connection, list(found.values()))
+        around = await relations.of_jobs(
+            connection, list(found.values()), services.settings.times.ticks_until_unresponsive
+        )
         guarded = await deploy_permissions.refusals_of_jobs(connection, found, project.caller.user_id)
     may_run = {key: project.may_run(pipeline) for key, pipeline in around.pipelines.items()}
     shown = []

@@ -8,7 +8,7 @@ from hashlib import sha256
 from application.runners.queue import queue_for
 from application.services import Services
 from auth.permissions import MAINTAINER, Caller
-from domain.runners.status import Connection, connection_of
+from domain.runners.status import Connection, Holds, connection_of
 from domain.runners.tag_set_queues import TagSetQueue
 from models.repositories import database_time
 from models.repositories.paging import slice_of
@@ -22,7 +22,7 @@ class SeenRunner:
 
     row: RunnerRow
     connection: Connection
-    is_busy: bool
+    holds: Holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,15 @@ async def overview_for(services: Services, caller: Caller, number: int, size: in
     async with services.database.read() as connection:
         now = await database_time.moment(connection)
         found = await slice_of(connection, wanted, number, size)
-        busy = await runner_listings.busy(connection, [row.id for row in found.rows])
+        ticks = services.settings.times.ticks_until_unresponsive
+        holding = await runner_listings.holding(connection, [row.id for row in found.rows], ticks)
         known = await runner_listings.among(connection, wanted, serving)
-    shown = [_seen(row, now, is_busy=row.id in busy) for row in found.rows]
+    shown = [_seen(row, now, holding.get(row.id, Holds.NOTHING)) for row in found.rows]
     return Overview([_served(one, known) for one in queue], shown, found.total)
 
 
-def _seen(row: RunnerRow, now: datetime, *, is_busy: bool) -> SeenRunner:
-    return SeenRunner(row, connection_of(row.contacted_at, row.created_at, now, busy=is_busy), is_busy)
+def _seen(row: RunnerRow, now: datetime, holds: Holds) -> SeenRunner:
+    return SeenRunner(row, connection_of(row.contacted_at, row.created_at, now, holds), holds)
 
 
 def _served(queue: TagSetQueue, known: Mapping[int, RunnerRow]) -> ServedTagSet:

@@ -202,6 +202,7 @@ def _look(api: Api, project_id: int, sha: str) -> dict[str, Any] | None:
         return None
     pipeline: dict[str, Any] = api.get(f"/projects/{project_id}/pipelines/{found[0]['id']}")
     jobs = api.get(f"/projects/{project_id}/pipelines/{pipeline['id']}/jobs", include_retried=True, per_page=100)
+    pipeline["label"] = pipeline["detailed_status"]["label"]
     pipeline["jobs"] = sorted(jobs, key=lambda job: job["id"])
     return pipeline
 
@@ -212,7 +213,8 @@ def _report(settings: Settings, scene: Scene, pipeline: dict[str, Any], *, as_js
         jobs = [{field: job[field] for field in fields} for job in pipeline["jobs"]]
         typer.echo(json.dumps({"pipeline": pipeline["id"], "status": pipeline["status"], "jobs": jobs}))
         return
-    typer.echo(f"Pipeline {pipeline['id']}: {pipeline['status']}")
+    label = pipeline["detailed_status"]["label"]
+    typer.echo(f"Pipeline {pipeline['id']}: {label}")
     typer.echo(f"{'Pipeline':<18} {pipeline['web_url']}")
     ui = temporal_ui(settings)
     if ui:

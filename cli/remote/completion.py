@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import typer
 
+from cli.states import of_job
 from domain.errors import PerdureError
 
 PATIENCE: Final = 2.0
@@ -64,7 +65,7 @@ def pipelines(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
     def ask(api: Any, home: Callable[[], str]) -> Found:
         found = api.listed(f"{home()}/pipelines", MAX_ITEMS)
-        return ((str(one["id"]), f"{one['status']} {one['ref']}") for one in found)
+        return ((str(one["id"]), f"{one['detailed_status']['label']} {one['ref']}") for one in found)
 
     return _asked(ctx, incomplete, ask)
 
@@ -76,8 +77,8 @@ def jobs(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         found = api.listed(f"{home()}/jobs", MAX_ITEMS)
         newest = max((one["pipeline"]["id"] for one in found), default=0)
         named = [one for one in found if one["pipeline"]["id"] == newest]
-        yield from ((one["name"], f"{one['status']} {one['stage']}") for one in named)
-        yield from ((str(one["id"]), f"{one['status']} {one['name']}") for one in found)
+        yield from ((one["name"], f"{of_job(one).label} {one['stage']}") for one in named)
+        yield from ((str(one["id"]), f"{of_job(one).label} {one['name']}") for one in found)
 
     return _asked(ctx, incomplete, ask)
 

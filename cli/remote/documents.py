@@ -80,6 +80,7 @@ PIPELINE: Final[Kind] = (
     Field("iid", "integer|null", "number within the project"),
     Field("project_id", "integer", "project"),
     Field("status", "string", "state"),
+    Field("label", "string|null", "its state in words: `passed with warnings`, ...", "detailed_status.label"),
     Field("source", "string|null", "what made it: `push`, `api`, `schedule`, ..."),
     Field("ref", "string", "branch or tag"),
     Field("sha", "string", "commit"),
@@ -127,6 +128,7 @@ MERGE_REQUEST_DETAILS: Final[Kind] = (
     *MERGE_REQUEST,
     Field("pipeline_id", "integer|null", "its newest pipeline", "head_pipeline.id"),
     Field("pipeline_status", "string|null", "and its state", "head_pipeline.status"),
+    Field("pipeline_label", "string|null", "the same in words", "head_pipeline.detailed_status.label"),
     Field("approved_by", "array", "who has approved it", of="string"),
     Field("approvals_left", "integer|null", "how many approvals are missing"),
 )
@@ -188,6 +190,7 @@ SCHEDULE: Final[Kind] = (
     Field("owner", "string|null", "in whose name", "owner.username"),
     Field("last_pipeline_id", "integer|null", "its last pipeline", "last_pipeline.id"),
     Field("last_pipeline_status", "string|null", "and what became of it", "last_pipeline.status"),
+    Field("last_pipeline_label", "string|null", "the same in words", "last_pipeline.detailed_status.label"),
 )
 VARIABLE: Final[Kind] = (
     Field("key", "string", "name"),

@@ -14,6 +14,8 @@ from cli.remote.moments import duration, moment, span
 from cli.remote.outage import PATIENCE, Deadline
 from cli.remote.pipeline import PatienceOption, TimeoutOption, job_row
 from cli.remote.pipeline_jobs import details_of, job_id_of, pipeline_of
+from cli.states import of_job
+from domain.pipelines.shown_status import status_named
 
 app = typer.Typer(help="Look at jobs: logs, artifacts; retry, play and cancel them.", no_args_is_help=True)
 
@@ -41,6 +43,7 @@ def list_jobs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 30,
 ) -> None:
     """List jobs, newest first, or those of a pipeline in the order of its stages."""
+    status = [status_named(word) for word in status or ()]
     if pipeline:
         found = details_of(call, pipeline_of(call, pipeline))["jobs"]
         found = [job for job in found if not status or job["status"] in status][:limit]
@@ -205,7 +208,7 @@ def _show(call: Invocation, job: dict[str, Any]) -> None:
             "job": str(job["id"]),
             "name": job["name"],
             "stage": job["stage"],
-            "state": state_cell(job["status"]),
+            "state": state_cell(of_job(job), job["status"]),
             "reason": job["failure_reason"] or "",
             "waits": job["stuck_reason"] or "",
             "coverage": "" if job["coverage"] is None else f"{job['coverage']:g} %",

@@ -14,6 +14,7 @@ from cli.remote.log_follow import LogFollower
 from cli.remote.log_text import LogText
 from cli.remote.moments import moment
 from cli.remote.outage import Deadline
+from cli.states import of_job
 from domain.errors import Invalid
 from domain.pipelines.status import COMPLETE
 
@@ -80,14 +81,14 @@ def _follow(call: Invocation, job: dict[str, Any], begin: int, options: LogOptio
     deadline = Deadline(options.timeout, f"Job {job['id']}")
     follower = LogFollower(call, job["id"], deadline, options.patience, begin)
     if job["status"] in COMPLETE and not job["started_at"]:
-        call.out.words(f"Job {job['id']} ({job['name']}) never ran: it is {job['status']}.")
+        call.out.words(f"Job {job['id']} ({job['name']}) never ran: it is {of_job(job).label}.")
         return ExitCode.FAILED
     if job["status"] == "manual":
         call.out.words(f"Job {job['id']} ({job['name']}) waits for a person: `perdure job play {job['id']}`")
         return ExitCode.WAITS
     if not job["started_at"] and job["status"] not in COMPLETE:
         call.out.words(
-            f"The job is {job['status']}; its log follows when it runs. {job['stuck_reason'] or ''}".rstrip()
+            f"The job is {of_job(job).label}; its log follows when it runs. {job['stuck_reason'] or ''}".rstrip()
         )
     text = _text_of(call)
     write = _writer(call, options, text)
@@ -97,7 +98,7 @@ def _follow(call: Invocation, job: dict[str, Any], begin: int, options: LogOptio
         sys.stdout.write(text.end())
     sys.stdout.flush()
     ended = follower.job()
-    call.out.words(f"Job {job['id']} ({job['name']}): {ended['status']}")
+    call.out.words(f"Job {job['id']} ({job['name']}): {of_job(ended).label}")
     return ExitCode.OK if ended["status"] == "success" else ExitCode.FAILED
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cli.output import numbered_state
 from cli.remote import completion
 from cli.remote.documents import MERGE_REQUEST, MERGE_REQUEST_DETAILS, document, documents
 from cli.remote.invocation import Invocation, verb
@@ -144,7 +145,7 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
     if call.out.as_json:
         call.out.document(shown)
         return
-    pipeline = f"{shown['pipeline_id']} {shown['pipeline_status'] or ''}" if shown["pipeline_id"] else ""
+    pipeline = numbered_state(shown["pipeline_id"], shown["pipeline_label"], shown["pipeline_status"])
     call.out.fields(
         {
             "merge request": str(shown["number"]),
@@ -152,7 +153,7 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
             "state": shown["state"],
             "branches": _way(shown),
             "author": shown["author"] or "",
-            "pipeline": pipeline.strip(),
+            "pipeline": pipeline,
             "approved by": ", ".join(names) + (f" ({left} missing)" if left else ""),
             "can be merged": shown["merge_status"] or "" if shown["state"] == "opened" else "",
             "merges by itself": "yes" if shown["auto_merge"] else "",

@@ -13,6 +13,8 @@ from cli.remote.invocation import Invocation, verb
 from cli.remote.moments import ago, duration, moment, span
 from cli.remote.outage import PATIENCE
 from cli.remote.pipeline_jobs import details_of, pipeline_of
+from cli.states import of_job, of_pipeline
+from domain.pipelines.shown_status import status_named
 
 app = typer.Typer(help="Run, watch, retry and explain pipelines.", no_args_is_help=True)
 
@@ -42,7 +44,7 @@ def list_pipelines(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
 ) -> None:
     """List pipelines, newest first."""
-    wanted: dict[str, Any] = {"ref": ref, "status": status, "source": source}
+    wanted: dict[str, Any] = {"ref": ref, "status": status_named(status), "source": source}
     if since:
         wanted["updated_after"] = moment("--since", since, call.now).astimezone(UTC).isoformat()
     wanted = {name: value for name, value in wanted.items() if value}
@@ -54,7 +56,7 @@ def list_pipelines(
     rows = (
         [
             str(one["id"]),
-            state_cell(one["status"]),
+            state_cell(of_pipeline(one), one["status"]),
             one["ref"],
             one["sha"][:_SHORT_SHA],
             one["source"] or "",
@@ -166,7 +168,7 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
     if call.out.as_json:
         call.out.document(found)
         return
-    state = state_cell(found["status"])
+    state = state_cell(of_pipeline(found), found["status"])
     call.out.fields(
         {
             "pipeline": str(found["id"]),
@@ -191,8 +193,8 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
 def job_row(job: dict[str, Any]) -> list[str | Cell]:
     """A job as the row of a table."""
     reason = job["failure_reason"] if job["status"] == "failed" else job["stuck_reason"]
-    notes = [reason or "", "allowed to fail" if job["status"] == "failed" and job["allow_failure"] else ""]
+    notes = [reason or ""]
     if (job["attempt"] or 1) > 1:
         notes.append(f"attempt {job['attempt']}")
-    state = state_cell(job["status"])
+    state = state_cell(of_job(job), job["status"])
     return [str(job["id"]), job["stage"], job["name"], state, duration(job["duration"]), ", ".join(filter(None, notes))]

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.output import numbered_state
 from cli.pairs import pairs
 from cli.remote import completion
 from cli.remote.documents import SCHEDULE, document, documents
@@ -154,8 +155,8 @@ def _show(call: Invocation, found: dict[str, Any]) -> None:
             "cron": f"{shown['cron']} {shown['cron_timezone'] or ''}".strip(),
             "next": _next(call, shown),
             "owner": shown["owner"] or "",
-            "last pipeline": f"{shown['last_pipeline_id']} {shown['last_pipeline_status'] or ''}"
-            if shown["last_pipeline_id"]
-            else "",
+            "last pipeline": numbered_state(
+                shown["last_pipeline_id"], shown["last_pipeline_label"], shown["last_pipeline_status"]
+            ),
         }
     )

@@ -12,6 +12,7 @@ from cli.remote.documents import CHANGE, document
 from cli.remote.invocation import Invocation
 from cli.remote.outage import Deadline, Outage
 from cli.remote.pipeline_jobs import details_of
+from cli.states import of_pipeline
 from domain.errors import Unavailable
 from domain.pipelines.status import COMPLETE
 
@@ -40,7 +41,7 @@ def watch(call: Invocation, pipeline_id: int, *, timeout: float | None, patience
                 break
             pause = (time.monotonic() - begun) * _SHARE
             deadline.sleep(min(_MAX_PAUSE, max(_SHORTEST, pause)))
-    call.out.words(f"Pipeline {pipeline_id}: {pipeline['status']}  {pipeline['web_url']}")
+    call.out.words(f"Pipeline {pipeline_id}: {of_pipeline(pipeline).label}  {pipeline['web_url']}")
     return _verdict(call, pipeline)
 
 

@@ -7,6 +7,8 @@ from typing import Final
 from domain.notifications.content import Content, Fact, FailedJob, Person
 from domain.notifications.occasions import Occasion
 from domain.notifications.plain_words import SENTENCE_LENGTH, one_line
+from domain.pipelines.shown_status import SHOWN
+from domain.pipelines.status import Status
 
 MAX_JOBS: Final = 20
 """Failed jobs that a message lists."""
@@ -68,9 +70,9 @@ class ToldMergeRequest:
 
 
 _PIPELINE: Final[Mapping[Occasion, tuple[str, str]]] = {
-    Occasion.PIPELINE_FAILED: ("Failed pipeline for {ref}", "has failed"),
+    Occasion.PIPELINE_FAILED: ("Failed pipeline for {ref}", f"has {SHOWN[Status.FAILED].label}"),
     Occasion.PIPELINE_FIXED: ("Fixed pipeline for {ref}", "has been fixed"),
-    Occasion.PIPELINE_SUCCEEDED: ("Successful pipeline for {ref}", "has passed"),
+    Occasion.PIPELINE_SUCCEEDED: ("Successful pipeline for {ref}", f"has {SHOWN[Status.SUCCESS].label}"),
 }
 _DEPLOYMENT: Final[Mapping[Occasion, tuple[str, str]]] = {
     Occasion.DEPLOYMENT_STARTED: ("Deployment to {name} has started", "Starting deployment to {name}"),

@@ -14,6 +14,7 @@ from typing import Final
 from domain.config.plan import When
 from domain.errors import NotFound
 from domain.pipelines.pipeline import Job, Pipeline
+from domain.pipelines.shown_status import shown_job
 from domain.pipelines.status import COMPLETE, Folded, Status, composite, fold
 from domain.pipelines.transitions import ACCEPTED
 
@@ -232,7 +233,7 @@ _BECAME: Final[Mapping[Status, str]] = {
 
 def _seen(job: Job) -> str:
     """The status in words. Who decides is not told when a runner takes a job."""
-    return "pending or running" if job.status is Status.PENDING else job.status
+    return "pending or running" if job.status is Status.PENDING else shown_job(job).text.lower()
 
 
 def _folds(job: Job) -> str:

@@ -85,7 +85,8 @@ class Folded(StrEnum):
     IGNORED = "ignored"  # manual, and nobody has to wait for it
 
 
-_DONE_BADLY: Final = frozenset({Status.FAILED, Status.CANCELED})
+ALLOWED_TO_FAIL: Final = frozenset({Status.FAILED, Status.CANCELED})
+"""How a job ends that is passed over where it is allowed to fail."""
 _QUIET: Final = frozenset({Folded.WARNING, Folded.IGNORED})
 
 _ONLY: Final[tuple[tuple[frozenset[str], Status], ...]] = (
@@ -112,7 +113,7 @@ _ANY: Final[tuple[tuple[frozenset[str], Status], ...]] = (
 
 def fold(status: Status, allow_failure: bool) -> str:
     """What a job counts as in a composite."""
-    if allow_failure and status in _DONE_BADLY:
+    if allow_failure and status in ALLOWED_TO_FAIL:
         return Folded.WARNING
     if allow_failure and status is Status.MANUAL:
         return Folded.IGNORED

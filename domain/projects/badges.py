@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from domain.errors import FieldsInvalid
+from domain.pipelines.shown_status import shown_as
 from domain.pipelines.status import Status
 
 MAX_ADDRESS: Final = 2000
@@ -82,7 +83,6 @@ _OF_STATUS: Final[Mapping[str, str]] = {
     Status.PENDING: _YELLOW,
     Status.PREPARING: "#a7a7a7",
 }
-_WORDS: Final[Mapping[str, str]] = {Status.SUCCESS: "passed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,9 @@ class Said:
 
 def said_of_status(status: str | None) -> Said:
     """A pipeline's status; None is that of no pipeline."""
-    word = status or UNKNOWN
-    return Said(_WORDS.get(word, word), _OF_STATUS.get(word, _GREY))
+    if status is None:
+        return Said(UNKNOWN, _GREY)
+    return Said(shown_as(status).text.lower(), _OF_STATUS.get(status, _GREY))
 
 
 @dataclass(frozen=True, slots=True)

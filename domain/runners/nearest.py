@@ -59,9 +59,8 @@ def _compared(demand: Demand, runner: NamedRunner) -> Nearest:
     return Nearest(runner, missing, lacks, similar, not runner.candidate.online)
 
 
-def _distance(found: Nearest) -> tuple[int, int, int, bool, int]:
-    missing = len(found.missing)
-    return (-_passed(found), missing + len(found.lacks), missing, not found.similar, found.runner.id)
+def _distance(found: Nearest) -> tuple[int, int, bool, int, int]:
+    return (-_passed(found), len(found.missing), not found.similar, len(found.lacks), found.runner.id)
 
 
 def _passed(found: Nearest) -> int:

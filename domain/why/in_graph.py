@@ -42,6 +42,6 @@ class Graph:
 
     def _seen(self, job: Job, holdup: Holdup) -> InGraph:
         named = (self._by_name[name] for name in holdup.jobs[:MAX_OTHERS])
-        others = tuple(OtherJob(one.id, one.name, one.status, self._pipeline.id) for one in named)
+        others = tuple(OtherJob(one.id, one.name, one.status, self._pipeline.id, one.allow_failure) for one in named)
         text = sentence(standing_of(self._pipeline, job, holdup))
         return InGraph(job, holdup.cause, text, others, len(holdup.jobs) - len(others))

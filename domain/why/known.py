@@ -5,7 +5,9 @@ from typing import Any
 
 from domain.config.plan import NO_RETRY, RetryPolicy
 from domain.pipelines.explanation import Cause
+from domain.pipelines.named_pipeline import named_pipeline
 from domain.pipelines.pipeline import Job
+from domain.pipelines.shown_status import shown_job
 from domain.pipelines.status import Status
 from domain.pipelines.stuck import Stuck
 from domain.runners.nearest import Nearest
@@ -21,16 +23,23 @@ class OtherJob:
     name: str
     status: Status
     pipeline_id: int
+    allow_failure: bool = False
 
     @property
     def facts(self) -> dict[str, Any]:
         """As facts show it."""
-        return {"id": self.id, "name": self.name, "status": str(self.status), "pipeline_id": self.pipeline_id}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": str(self.status),
+            "pipeline_id": self.pipeline_id,
+            "allow_failure": self.allow_failure,
+        }
 
     @property
     def words(self) -> str:
         """In a sentence."""
-        return f"{self.name} (job {self.id} of pipeline {self.pipeline_id}, {self.status})"
+        return f"{self.name} (job {self.id} of {named_pipeline(self.pipeline_id)}, {shown_job(self).text.lower()})"
 
 
 @dataclass(frozen=True, slots=True)

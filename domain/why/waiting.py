@@ -6,6 +6,7 @@ from typing import Any, Final
 from domain.config.plan import When
 from domain.pipelines.explanation import Cause
 from domain.pipelines.pipeline import Job
+from domain.pipelines.shown_status import shown_job
 from domain.pipelines.status import Status
 from domain.why.explanation import MAX_NAMED, Explanation, Reason, counted
 from domain.why.known import KnownJob, OtherJob, SlotWait
@@ -28,7 +29,7 @@ def by_graph(job: KnownJob) -> Explanation:
     """A job that is created, manual, scheduled or skipped, by what is before it in its pipeline."""
     seen = job.in_graph
     if seen is None:
-        return Explanation(Reason.PIPELINE, f"It is {job.status}.")
+        return Explanation(Reason.PIPELINE, f"It is {shown_job(job).text.lower()}.")
     found, others = seen.job, seen.others
     facts: dict[str, Any] = {
         "jobs": [one.facts for one in others],

@@ -8,7 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
-    """A row of `models.tables.pipelines.Pipeline`, which says what its columns mean."""
+    """A row of `models.tables.pipelines.Pipeline`, which says what its columns mean.
+
+    `warned`: it has passed, and a job of it failed that was allowed to.
+    """
 
     id: int
     iid: int
@@ -47,17 +50,19 @@ class PipelineRow:
     updated_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    warned: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """A row of `models.tables.pipelines.Stage`, which says what its columns mean."""
+    """A row of `models.tables.pipelines.Stage`, which says what its columns mean; `warned` as of a pipeline."""
 
     id: int
     pipeline_id: int
     position: int
     name: str
     status: str
+    warned: bool
 
 
 @dataclass(frozen=True, slots=True)

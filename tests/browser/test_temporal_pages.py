@@ -58,6 +58,29 @@ async def write_input(page: Page, text: str) -> None:
     await page.keyboard.insert_text(text)
 
 
+async def test_the_list_shows_project_ref_and_status(pod: Pod, temporal: TemporalServer, tmp_path: Path) -> None:
+    """The clicks of `docs/operations.md`: three columns, and a view that the browser keeps."""
+    pipeline_id = await pod.create("one: {script: x}\n")
+    await pod.run("one")
+    assert await pod.ended(pipeline_id) == "success"
+    async with browsing(tmp_path / "page.png") as page:
+        await page.goto(f"{temporal.pages}/namespaces/default/workflows?query=WorkflowType%3D%22Pipeline%22")
+        await page.get_by_role("button", name="Configure Columns").click()
+        for column in ("CiProject", "CiRef", "CiStatus"):
+            await page.get_by_role("button", name=f"Add {column} column").click()
+        await page.get_by_role("button", name="Close Workflows Table configuration").click()
+        row = page.get_by_role("row").filter(has=page.get_by_role("link", name=f"pipeline-{pipeline_id}", exact=True))
+        for shown in ("acme/tool", "main", "success"):
+            await expect(row.get_by_text(shown, exact=True).first).to_be_visible()
+        await page.get_by_role("button", name="Save as New").click()
+        await page.get_by_role("dialog").get_by_role("textbox").fill("Pipelines")
+        await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        await page.goto(f"{temporal.pages}/namespaces/default/workflows")
+        await page.get_by_role("button", name="Pipelines", exact=True).first.click()
+        for shown in ("acme/tool", "main", "success"):
+            await expect(row.get_by_text(shown, exact=True).first).to_be_visible()
+
+
 async def test_a_failed_pipeline_is_retried_by_mouse(pod: Pod, temporal: TemporalServer, tmp_path: Path) -> None:
     pipeline_id = await pod.create("flaky: {script: x}\n")
     first = await pod.run("flaky", Status.FAILED)

@@ -5,11 +5,12 @@ One pipeline is in all of these situations at once: some of its jobs ended, the 
 
 import html
 import json
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -56,10 +57,14 @@ SAYS: Mapping[str, tuple[str, str]] = {
         f"{REGISTER}nowhere`, or change the job's `tags`.{IN_VAIN}",
     ),
     "slip of the pen": (
-        "No runner of this project has the tag parkd. Nearest is {parked}: it lacks parkd (it has parked) and is "
-        "paused and is offline.",
-        "Write parked in the job's `tags` if that is what is meant, or register one: "
-        f"`perdure runner create --tag parkd`.{IN_VAIN}",
+        (
+            "No runner of this project has the tag parkd. Nearest is {parked}: it lacks parkd (it has parked) and is "
+            "paused and is offline."
+        ),
+        (
+            "Write parked in the job's `tags` if that is what is meant, or register one: "
+            f"`perdure runner create --tag parkd`.{IN_VAIN}"
+        ),
     ),
     "paused and silent": (
         "The only runner that fits is paused. Nearest is {parked}: it is paused and is offline.",
@@ -70,18 +75,24 @@ SAYS: Mapping[str, tuple[str, str]] = {
         f"Start it again on its machine; `perdure runner show {{away id}}` tells when it last called.{IN_VAIN}",
     ),
     "unprotected ref": (
-        "The runners that fit take only jobs of protected refs, and this ref is not protected. Nearest is {guarded}: "
-        "it takes only jobs of protected refs and is offline.",
+        (
+            "The runners that fit take only jobs of protected refs, and this ref is not protected. Nearest is "
+            "{guarded}: it takes only jobs of protected refs and is offline."
+        ),
         f"Protect the ref, or register a runner for all refs: `perdure runner create --tag guarded`.{IN_VAIN}",
     ),
     "two runners": (
-        "No runner of this project has all of the tags away, parked. Nearest is {away}: it lacks parked and is "
-        "offline.",
+        (
+            "No runner of this project has all of the tags away, parked. Nearest is {away}: it lacks parked and is "
+            "offline."
+        ),
         f"{REGISTER}away --tag parked`, or change the job's `tags`.{IN_VAIN}",
     ),
     "behind it": (
-        "It waits for resource group live, which holds (job {holds} of pipeline {pipeline}, running) holds. "
-        "It is next.",
+        (
+            "It waits for resource group live, which holds (job {holds} of pipeline {pipeline}, running) holds. "
+            "It is next."
+        ),
         "It goes on by itself when that job has ended; cancel that one if it shall not go on.",
     ),
     "fails": ("Its script failed with exit code 3.", LOG),
@@ -198,7 +209,10 @@ def on_page(scene: Scene, name: str) -> tuple[str, str]:
 
 
 def on_command_line(scene: Scene, name: str) -> tuple[str, str]:
-    lines = scene.stack.command("job", "why", str(scene.jobs[name]), "--project", scene.path).splitlines()
+    argv = [sys.executable, "-m", "cli.main", "job", "why", str(scene.jobs[name]), "--project", scene.path]
+    server = {"PERDURE_SERVER": scene.stack.settings.url, "PERDURE_TOKEN": scene.stack.credentials()["token"]}
+    done = subprocess.run(argv, env=os.environ | server, capture_output=True, text=True, check=True, timeout=120)
+    lines = done.stdout.splitlines()
     is_next = len(lines) > 2 and lines[2].startswith("    Next: ")
     return lines[1].removeprefix("    "), lines[2].removeprefix("    Next: ") if is_next else ""
 

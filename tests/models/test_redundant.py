@@ -44,8 +44,7 @@ async def told(world: World) -> list[tuple[int, dict[str, Any]]]:
 async def test_a_newer_commit_tells_every_unfinished_pipeline_of_the_ref_once(world: World) -> None:
     first, second = await push(world, "a" * 40), await push(world, "b" * 40)
     third = await push(world, "c" * 40)
-    iid = (await world.row(pipeline, id=third)).iid
-    reason = f"canceled by pipeline #{iid}: a newer commit of main came (cccccccc)"
+    reason = f"canceled by pipeline {third}: a newer commit of main came (cccccccc)"
     by_third = {"name": "auto_cancel", "key": f"auto-cancel-{third}", "reason": reason}
     found = await told(world)
     assert [pipeline_id for pipeline_id, _ in found] == [first, first, second]

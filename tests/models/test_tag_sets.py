@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from domain.pipelines.status import Status
 from domain.runners.matching import RunnerType
-from domain.runners.status import Connection, connection_of
+from domain.runners.status import Connection, Holds, connection_of
 from models.repositories import database_time
 from models.repositories.installation.measurements import MAX_ROWS
 from models.repositories.namespaces import namespaces
@@ -179,7 +179,7 @@ async def test_runners_are_counted_by_type_and_status_as_each_one_is_shown(world
         found = await runner_counts.by_type(connection, now)
     for kind, counted in found.items():
         those = [one for one in made if one["runner_type"] == kind]
-        statuses = Counter(connection_of(one["contacted_at"], one["created_at"], now, busy=False) for one in those)
+        statuses = Counter(connection_of(one["contacted_at"], one["created_at"], now, Holds.NOTHING) for one in those)
         assert counted.by_status == {status: statuses[status] for status in Connection}
         assert counted.paused == sum(one["paused"] for one in those)
     assert {kind: sum(counted.by_status.values()) for kind, counted in found.items()} == dict(

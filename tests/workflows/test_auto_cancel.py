@@ -66,8 +66,7 @@ async def test_conservative_cancels_the_whole_pipeline_while_only_interruptible_
     assert await pod.ended(old) == "canceled"
     ended = {"lint": "success", "test": "canceled", "release": "canceled", "deploy": "canceled"}
     assert await pod.world.statuses(old) == ended
-    iid = (await pod.world.row(pipeline, id=new)).iid
-    assert (await reason(pod, old)).startswith(f"canceled by pipeline #{iid}: a newer commit")
+    assert (await reason(pod, old)).startswith(f"canceled by pipeline {new}: a newer commit")
     await offered(pod, new)
 
 

@@ -12,9 +12,10 @@ from api.pages.frame.form_tokens import form_token
 from api.pages.frame.glyphs import sprite, symbol_of
 from api.pages.frame.live_parts import Collector, Fragment
 from api.pages.frame.sections import SECTIONS
-from api.v4.representation.statuses import SHOWN, shown_job, shown_pipeline
 from domain.diffs.visible_text import visible
 from domain.moments import moment
+from domain.pipelines.named_pipeline import named_pipeline
+from domain.pipelines.shown_status import SHOWN, shown_as, shown_job, shown_whole
 
 
 def stamp(value: datetime | None) -> Markup:
@@ -76,10 +77,12 @@ def _environment() -> Environment:
         asset=asset_path,
         form_token=form_token,
         lasted=lasted,
+        named_pipeline=named_pipeline,
         project_sections=SECTIONS,
         shown=SHOWN,
+        shown_as=shown_as,
         shown_job=shown_job,
-        shown_pipeline=shown_pipeline,
+        shown_whole=shown_whole,
         sprite=sprite(),
         symbol_of=symbol_of,
     )

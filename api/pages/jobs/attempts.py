@@ -91,7 +91,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int, one: int
 async def _attempt(services: Services, project: ProjectAccess, pipeline: PipelineRow, row: ListedJobRow) -> Attempt:
     async with services.database.read() as connection:
         whole: JobRow = await job_details.whole(connection, row.id, project.row.id)
-        around = await relations.of_jobs(connection, [row])
+        around = await relations.of_jobs(connection, [row], services.settings.times.ticks_until_unresponsive)
         tests = await reports.tests_of_job(connection, row.id)
         may_run = project.may_run(pipeline)
         names = await variable_names.of_job(connection, whole, pipeline) if may_run else None

@@ -36,7 +36,7 @@ async def draw(services: Services, project: ProjectAccess, job_id: int) -> Fragm
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
         whole = await job_details.whole(connection, job_id, project.row.id)
-        around = await relations.of_jobs(connection, [row])
+        around = await relations.of_jobs(connection, [row], services.settings.times.ticks_until_unresponsive)
         attempts = await jobs.attempts_of(connection, row.first_id)
         standings_now = await wait_reasons.of_jobs(connection, [row], now, services.settings.times)
         omitted = await left_out.of_job(connection, row.id)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.pages.pipelines.deeds import AGAIN
 from application.access import ProjectAccess
 from application.jobs.leavings import is_erasable, require_erase
 from auth.permissions import Action
@@ -12,17 +13,23 @@ from domain.pipelines.operations import CANCELABLE, RETRIABLE
 from domain.pipelines.status import COMPLETE, Status
 from domain.pipelines.stuck import awaits_permission
 from models.repositories.environments import deploy_permissions
+from models.repositories.pipelines import overview
 from models.rows.artifacts import ArtifactRow
 from models.rows.pipelines import JobRow, PipelineRow
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """The buttons. `inputs` and `steps` say that there is more to say than yes."""
+    """The buttons. `inputs` and `steps` say that there is more to say than yes.
+
+    `others`: the pipeline has jobs to retry. One that has passed with optional jobs unplayed is over: these are played
+    or left, and not canceled.
+    """
 
     play: bool
     unschedule: bool
     retry: bool
+    others: bool
     steps: bool
     inputs: bool
     cancel: bool
@@ -54,9 +61,10 @@ async def offers_of(
         play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
         unschedule=allowed and state is Status.SCHEDULED,
         retry=allowed and state in RETRIABLE,
+        others=allowed and bool(await overview.named(connection, pipeline.id, AGAIN, 1)),
         steps=bool(row.plan.get("run")),
         inputs=bool(row.plan.get("inputs")),
-        cancel=ours and project.may(Action.RUN) and state in CANCELABLE,
+        cancel=ours and project.may(Action.RUN) and state in CANCELABLE and pipeline.status not in COMPLETE,
         erase=not guarded and _may_erase(project, row),
         keep=project.may(Action.RUN) and archive is not None and archive.expire_at is not None,
         delete=project.may(Action.ADMINISTER) and ended and archive is not None,

@@ -1,5 +1,6 @@
 """What stands beside the log of a job: all that it has to do with, as far as the caller may know it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +12,7 @@ from api.v4.jobs.artifact_access import may_read
 from application.access import ProjectAccess
 from application.jobs import variable_names
 from domain.config.why import why_shown
+from domain.pipelines.shown_status import Shown, shown_job
 from domain.variables.named_variables import NamedVariable
 from models.repositories.artifacts import artifacts, reports
 from models.repositories.artifacts.reports import TestsRow
@@ -44,7 +46,7 @@ class Needs:
     """
 
     jobs: Sequence[NeededJob]
-    earlier: Mapping[str, int]
+    earlier: Mapping[Shown, int]
     of_stages: bool
     foreign: Sequence[str]
 
@@ -128,7 +130,10 @@ async def _needs(connection: AsyncConnection, row: JobRow, project: ProjectAcces
         for name, job in ((name, found.get(name)) for name in names[: job_details.MAX_NEEDS])
     ]
     of_stages = planned is None
-    earlier = await job_details.earlier(connection, row.pipeline_id, row.stage_position) if of_stages else {}
+    tallies = await job_details.earlier(connection, row.pipeline_id, row.stage_position) if of_stages else ()
+    earlier: Counter[Shown] = Counter()
+    for tally in tallies:
+        earlier[shown_job(tally)] += tally.number
     return Needs(jobs, earlier, of_stages, foreign)
 
 

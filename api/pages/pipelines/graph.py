@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Final
 
 from api.pages.frame.templates import span
-from api.v4.representation.statuses import SHOWN, WARNING, Shown, shown_job, shown_pipeline
 from application.bridges.downstream_pipelines import Related
 from domain.graphs.chains import critical_path
 from domain.graphs.counts import Counts, counted
@@ -15,10 +14,13 @@ from domain.graphs.grouping import Group, GroupedJob, grouped
 from domain.graphs.layout import Layout, Panel, Sizes, by_needs, by_stage, curve
 from domain.graphs.order import Vertex
 from domain.graphs.timeline import Times, took
-from domain.pipelines.status import Folded, Status
+from domain.pipelines.named_pipeline import named_pipeline
+from domain.pipelines.shown_status import ALLOWED, SHOWN, WARNING, Shown, shown_job, shown_whole
+from domain.pipelines.status import Folded, Status, composite, fold
 from domain.variables.job_variables import group_name
 from domain.why.explanation import Explanation, Reason
 from models.repositories.pipelines.overview import DrawnJobRow
+from models.rows.pipelines import StageRow
 
 STAGE_SIZES: Final = Sizes(width=216, height=36, row=44, column_gap=40, stage_gap=28, padding=12, margin=8, title=0)
 NEEDS_SIZES: Final = Sizes(
@@ -88,10 +90,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a graph is drawn from; `stages` are names and states in order."""
+    """What a graph is drawn from."""
 
     jobs: Sequence[DrawnJobRow]
-    stages: Sequence[tuple[str, str]]
+    stages: Sequence[StageRow]
     whys: Mapping[int, Explanation]
     downstream: Mapping[int, Related]
     address: str
@@ -155,10 +157,10 @@ def picture(drawn: Drawn, groups: Sequence[Group], view: str) -> Picture:
 
 def shown_group(jobs: Sequence[DrawnJobRow]) -> Shown:
     """The state of several jobs together; one that passed although some failed that may is a warning."""
-    counts = counted((Status(job.status), job.allow_failure) for job in jobs)
-    if counts.status is Status.SUCCESS and Folded.WARNING in counts.by_state:
-        return SHOWN[WARNING]
-    return SHOWN[counts.status]
+    pairs = [(Status(job.status), job.allow_failure) for job in jobs]
+    status = composite(pairs)
+    is_warned = status is Status.SUCCESS and any(fold(*pair) == Folded.WARNING for pair in pairs)
+    return SHOWN[WARNING if is_warned else status]
 
 
 def _times(job: DrawnJobRow) -> Times:
@@ -217,7 +219,7 @@ def _ran(job: DrawnJobRow) -> str:
 def _counted(counts: Counts) -> str:
     """As `12/40 passed, 3 failed`."""
     rest = [
-        f"{number} {'allowed to fail' if state == Folded.WARNING else SHOWN[state].label}"
+        f"{number} {(ALLOWED if state == Folded.WARNING else SHOWN[state]).label}"
         for state, number in counts.by_state.items()
         if state != Status.SUCCESS
     ]
@@ -226,15 +228,15 @@ def _counted(counts: Counts) -> str:
 
 def _below(related: Related, number: int, corner: tuple[int, int], stage: int, above: int) -> Node:
     """A downstream pipeline."""
-    shown = shown_pipeline(related.row.status)
-    name = f"{related.full_path} #{related.row.iid}"
+    shown = shown_whole(related.row)
+    name = f"{related.full_path} {named_pipeline(related.row.id)}"
     return Node(
         number=number,
         name=_cut(name, MAX_CHARACTERS),
         shown=shown,
         href=f"/{related.full_path}/-/pipelines/{related.row.id}",
         tag="",
-        told=f"pipeline {related.row.id} of {_cut(related.full_path, MAX_TOLD)}: {shown.label}",
+        told=f"{named_pipeline(related.row.id)} of {_cut(related.full_path, MAX_TOLD)}: {shown.label}",
         words=f"downstream pipeline, {shown.label}",
         x=corner[0],
         y=corner[1],
@@ -252,8 +254,8 @@ def _stages(drawn: Drawn, where: Layout) -> list[StageShown]:
     found = []
     for panel in where.panels:
         if panel.stage < len(drawn.stages):
-            name, status = drawn.stages[panel.stage]
-            found.append(StageShown(_cut(name, MAX_CHARACTERS), SHOWN[status], panel, numbers[panel.stage]))
+            stage = drawn.stages[panel.stage]
+            found.append(StageShown(_cut(stage.name, MAX_CHARACTERS), shown_whole(stage), panel, numbers[panel.stage]))
         else:
             found.append(StageShown("Downstream", SHOWN[Status.CREATED], panel, len(drawn.downstream)))
     return found

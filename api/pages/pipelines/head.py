@@ -7,7 +7,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.pages.pipelines.deeds import AGAIN, NAMED, Deed, canceling, retrying
 from api.services import Services
-from api.v4.representation.statuses import Shown, shown_pipeline
 from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import Related, upstream_elsewhere, visible
 from auth.permissions import Action
@@ -15,7 +14,8 @@ from domain.moments import span
 from domain.pipelines.coverage import average
 from domain.pipelines.cross_pod import UpstreamPipeline
 from domain.pipelines.operations import CANCELABLE
-from domain.pipelines.status import Status
+from domain.pipelines.shown_status import Shown, shown_whole
+from domain.pipelines.status import COMPLETE, Status
 from models.repositories.accounts import accounts
 from models.repositories.artifacts import report_cases, reports
 from models.repositories.artifacts.report_cases import TestTotals
@@ -82,6 +82,11 @@ class Head:
         return self.row.name or self.row.commit.get("title", "") or "(no message)"
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended; optional jobs that nobody has played may still be there."""
+        return self.row.status in COMPLETE
+
+    @property
     def queued(self) -> float | None:
         """Seconds until its first job ran."""
         return span(self.row.created_at, self.row.started_at)
@@ -122,11 +127,10 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         again = await _first(connection, pipeline_id, AGAIN) if may_run else ()
         open_jobs = await _first(connection, pipeline_id, tuple(CANCELABLE)) if project.may(Action.RUN) else ()
     upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
-    warned = any(tally.allow_failure and tally.status == Status.FAILED for tally in tallies)
     return project, Head(
         row=row,
         user=user,
-        shown=shown_pipeline(row.status, warned=warned),
+        shown=shown_whole(row),
         tallies=tallies,
         tests=tests,
         findings=sum(totals[kind].total for kind in SCANNERS if kind in totals),
@@ -135,7 +139,7 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),
         upstream_elsewhere=await upstream_elsewhere(services, project.caller, row),
         retry=retrying(tallies, again) if may_run else None,
-        cancel=canceling(tallies, open_jobs) if project.may(Action.RUN) else None,
+        cancel=canceling(tallies, open_jobs) if project.may(Action.RUN) and row.status not in COMPLETE else None,
         may_run=may_run,
     )
 

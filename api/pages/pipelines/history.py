@@ -18,9 +18,10 @@ from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
-from api.v4.representation.statuses import SHOWN
 from application.access import ProjectAccess
+from domain.pipelines.shown_status import shown_job
 from domain.runners.named_runner import named
+from domain.why.explanation import sentence
 from models.repositories.pipelines import happenings, jobs
 from models.repositories.pipelines.happenings import CommandRow, Happening
 from models.repositories.projects import relations
@@ -111,10 +112,12 @@ def told(row: Happening, known: _Known) -> Told:
         by = named(runner.id, runner.description) if runner is not None else ""
         return Told(row.at, "", "Started", job, f"by {by}" if by else "", "running")
     if row.kind == "job.finished_at":
-        shown = SHOWN[job.status]
+        shown = shown_job(job)
         reason = job.failure_reason.replace("_", " ")
         code = f", exit code {job.exit_code}" if job.exit_code is not None else ""
-        return Told(row.at, "", shown.text, job, f"{reason}{code}".strip(", "), shown.group)
+        return Told(
+            row.at, "", sentence(shown.label).removesuffix("."), job, f"{reason}{code}".strip(", "), shown.group
+        )
     return Told(
         row.at, "", _OF_JOB.get(row.kind, row.kind), job, symbol="pending" if "queued" in row.kind else "canceled"
     )

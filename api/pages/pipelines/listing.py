@@ -23,7 +23,7 @@ from domain.pipelines.status import Status
 from models.notifications import project_topic
 from models.repositories.accounts import accounts
 from models.repositories.paging import Slice, slice_of
-from models.repositories.pipelines import jobs, overview
+from models.repositories.pipelines import overview
 from models.repositories.projects import relations
 from models.repositories.projects.listings import PipelineFilter
 from models.repositories.projects.listings import pipelines as listed
@@ -79,7 +79,6 @@ async def draw_list(services: Services, project: ProjectAccess, number: int, wan
             found = await slice_of(connection, listed(project.row.id, PipelineFilter(equal)), number, PER_PAGE)
         people = await relations.users(connection, (row.user_id for row in found.rows))
         ids = [row.id for row in found.rows]
-        warned = await jobs.warned(connection, ids)
         stages = await overview.stages_of(connection, ids)
     return fragment(
         "pipelines/_pipelines.html",
@@ -87,7 +86,6 @@ async def draw_list(services: Services, project: ProjectAccess, number: int, wan
         pipelines=found.rows,
         stages=stages,
         people=people,
-        warned=warned,
         number=number,
         last=pages(found.total, PER_PAGE),
         query=query_of(ref=wanted.ref, status=wanted.status, source=wanted.source, username=wanted.username),

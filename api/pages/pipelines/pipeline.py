@@ -49,7 +49,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
     """The graph as it is now, with the jobs of the node `opened`, if any. Raises `NotFound`."""
     project, head = await head_of(services, project, pipeline_id)
     async with services.database.read() as connection:
-        stages = [(row.name, row.status) for row in await pipelines.stages_of(connection, pipeline_id)]
+        stages = await pipelines.stages_of(connection, pipeline_id)
         rows = await overview.drawn(connection, pipeline_id)
     whys = await of_jobs(services, project, head.row, [row for row in rows if row.status != Status.SUCCESS])
     downstream = await downstream_of(services, project.caller, rows)

@@ -19,10 +19,10 @@ from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
-from api.v4.representation.statuses import Shown, shown_job
 from application.access import ProjectAccess
 from domain.graphs.chains import critical_path
 from domain.graphs.timeline import Axis, Times, axis, segments, took
+from domain.pipelines.shown_status import Shown, shown_job
 from models.repositories.pipelines import overview
 from models.repositories.pipelines.overview import DrawnJobRow
 

@@ -18,7 +18,6 @@ from auth.permissions import Caller
 from models.notifications import PIPELINES
 from models.repositories.accounts import accounts
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import jobs
 from models.repositories.projects.listings import ProjectFilter, newest_pipelines, projects
 from models.repositories.projects.projects import readable_of
 from models.repositories.runners import runners
@@ -37,14 +36,12 @@ async def draw(services: Services, caller: Caller, number: int, within: str = ""
         found = await slice_of(connection, projects(ProjectFilter(viewer, within=within)), number, PER_PAGE)
         readable = await readable_of(connection, viewer, (row.id for row in found.rows))
         newest = await newest_pipelines(connection, readable)
-        warned = await jobs.warned(connection, (row.id for row in newest.values()))
     return fragment(
         "projects/_projects.html",
         caller=caller,
         projects=found.rows,
         readable=readable,
         newest=newest,
-        warned=warned,
         number=number,
         last=page_count(found.total, PER_PAGE),
         url=services.settings.url,

@@ -96,7 +96,10 @@ async def shown_jobs(
     services: Services, connection: AsyncConnection, rows: Sequence[ListedJobRow], full_path: str
 ) -> list[JobResponse]:
     """Jobs of one project as JSON."""
-    around, now = await relations.of_jobs(connection, rows), services.clock()
+    around, now = (
+        await relations.of_jobs(connection, rows, services.settings.times.ticks_until_unresponsive),
+        services.clock(),
+    )
     standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     return [shown(row, around, standing, full_path, services.settings.url, now) for row in rows]
 

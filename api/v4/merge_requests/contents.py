@@ -14,7 +14,7 @@ from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.merge_requests import MergeRequestDetailsResponse
-from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse, brief
+from api.v4.representation.pipelines import ListedPipelineResponse, PipelineDetailsResponse, listed_pipeline
 from application.merge_requests.pipelines import prepared, save
 from auth.permissions import Action
 from domain.errors import Forbidden, Invalid, NotAllowed
@@ -80,7 +80,7 @@ async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bo
     return {**await shown(services, found), "changes": changes, "overflow": cut}
 
 
-@router.get("/pipelines", response_model=list[PipelineResponse])
+@router.get("/pipelines", response_model=list[ListedPipelineResponse])
 async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The pipelines of a merge request, and those of pushes of its head, as far as the caller may see them."""
     async with services.database.read() as connection:
@@ -88,7 +88,7 @@ async def list_pipelines(found: MergeRequestDep, services: ServicesDep, paging: 
     seen = await visible_projects(services, page.rows, found)
     rows = [row for row in page.rows if row.project_id in seen]
     return paging.response(
-        [brief(row, seen[row.project_id].full_path, services.settings.url) for row in rows], page.total
+        [listed_pipeline(row, seen[row.project_id].full_path, services.settings.url) for row in rows], page.total
     )
 
 

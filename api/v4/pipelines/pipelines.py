@@ -15,7 +15,7 @@ from api.v4.access import Id, PipelineDep, ProjectDep
 from api.v4.asking import KEPT, answer_with
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
-from api.v4.representation.pipelines import PipelineDetailsResponse, PipelineResponse, brief, pipeline
+from api.v4.representation.pipelines import ListedPipelineResponse, PipelineDetailsResponse, listed_pipeline, pipeline
 from application.pipelines import removal
 from application.pipelines.creation import create_pipeline
 from application.pipelines.refs import find_ref
@@ -26,7 +26,7 @@ from domain.pipelines.coverage import average
 from models.repositories.accounts import accounts
 from models.repositories.logs import coverage
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import jobs, pipelines
+from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects import listings
 from models.repositories.projects.listings import PipelineFilter
@@ -84,14 +84,14 @@ async def filter_of(
     return PipelineFilter(equal, scope, updated_after, updated_before, order_by, sort == "asc")
 
 
-@router.get("/pipelines", response_model=list[PipelineResponse])
+@router.get("/pipelines", response_model=list[ListedPipelineResponse])
 async def list_pipelines(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, wanted: Annotated[PipelineFilter, Depends(filter_of)]
 ) -> JSONResponse:
     """The pipelines of a project, newest first."""
     async with services.database.read() as connection:
         found = await slice_of(connection, listed(project.row.id, wanted), paging.number, paging.size)
-    items = [brief(row, project.row.full_path, services.settings.url) for row in found.rows]
+    items = [listed_pipeline(row, project.row.full_path, services.settings.url) for row in found.rows]
     return paging.response(items, found.total)
 
 
@@ -119,10 +119,9 @@ async def full(services: Services, pipeline_id: int, project: ProjectRow) -> Pip
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.id)
         user = await accounts.get(connection, row.user_id)
-        warned = bool(await jobs.warned(connection, [pipeline_id]))
         covered = average(await coverage.of_pipeline(connection, pipeline_id))
     url, now = services.settings.url, services.clock()
-    return pipeline(row, user, project.full_path, url, now, warned=warned, coverage=covered)
+    return pipeline(row, user, project.full_path, url, now, coverage=covered)
 
 
 @router.get("/pipelines/{pipeline_id}/variables")

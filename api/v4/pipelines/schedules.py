@@ -20,7 +20,7 @@ from api.v4.parameters import given
 from api.v4.pipelines.pipelines import filter_of
 from api.v4.pipelines.schedule_access import ScheduleDep
 from api.v4.pipelines.schedule_access import shown as shown_variable
-from api.v4.representation.pipelines import PipelineResponse, brief
+from api.v4.representation.pipelines import ListedPipelineResponse, listed_pipeline
 from api.v4.representation.schedules import (
     AdministeredScheduleResponse,
     ScheduleDetailsResponse,
@@ -91,7 +91,7 @@ async def _full(services: Services, found: ScheduleAccess) -> _Whole:
     now, url, path = services.clock(), services.settings.url, found.project.row.full_path
     document: ScheduleDetailsResponse = {
         **shown(row, known[0] if known else None, _next_run(row, now), url),
-        "last_pipeline": None if last is None else brief(last, path, url),
+        "last_pipeline": None if last is None else listed_pipeline(last, path, url),
     }
     if not ScheduleAccess(row, found.project).may(ScheduleAction.ADMINISTER):
         return document
@@ -145,7 +145,7 @@ async def delete_schedule(found: ScheduleDep, services: ServicesDep) -> Response
     return Response(status_code=204)
 
 
-@router.get("/{schedule_id}/pipelines", response_model=list[PipelineResponse])
+@router.get("/{schedule_id}/pipelines", response_model=list[ListedPipelineResponse])
 async def pipelines_of_schedule(
     found: ScheduleDep,
     services: ServicesDep,
@@ -157,7 +157,7 @@ async def pipelines_of_schedule(
     async with services.database.read() as connection:
         page = await slice_of(connection, statement, paging.number, paging.size)
     path, url = found.project.row.full_path, services.settings.url
-    return paging.response([brief(row, path, url) for row in page.rows], page.total)
+    return paging.response([listed_pipeline(row, path, url) for row in page.rows], page.total)
 
 
 @router.get("/{schedule_id}/ticks", response_model=list[ScheduleTickResponse])

@@ -130,7 +130,9 @@ async def _shown(
     of_others = await commit_statuses.by_ids(connection, [key for kind, key in listed if kind != JOB])
     everything: list[JobFacts | CommitStatusRow] = [*of_ours.values(), *of_others.values()]
     users = await relations.users(connection, (row.user_id for row in everything))
-    around = await relations.of_jobs(connection, list(of_ours.values()))
+    around = await relations.of_jobs(
+        connection, list(of_ours.values()), services.settings.times.ticks_until_unresponsive
+    )
     url = services.settings.url
     items = []
     for kind, key in listed:

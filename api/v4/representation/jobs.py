@@ -16,6 +16,7 @@ from api.v4.representation.runners import RunnerManagerResponse, RunnerResponse,
 from domain.moments import duration, moment, queued
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import public_reason, reason_words
+from domain.runners.status import Holds
 from models.repositories.projects.relations import Relations, process_of
 from models.repositories.queue.wait_reasons import Standings
 from models.rows.artifacts import ArtifactRow
@@ -142,8 +143,10 @@ def job(
         "project": {"ci_job_token_scope_enabled": True},
         "artifacts": kept,
         "artifacts_expire_at": moment(archive.expire_at) if archive is not None else None,
-        "runner": None if holder is None else runner(holder, now, busy=holder.id in relations.busy_runners),
-        "runner_manager": None if manager is None else runner_manager(manager, now, busy=process in relations.busy),
+        "runner": None if holder is None else runner(holder, now, relations.holds(holder.id)),
+        "runner_manager": None
+        if manager is None
+        else runner_manager(manager, now, relations.holding.get(process, Holds.NOTHING)),
         "tag_list": list(row.tags),
         "source": pipeline.source,
         "archived": False,

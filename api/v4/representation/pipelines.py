@@ -5,9 +5,10 @@ from datetime import datetime
 from typing_extensions import TypedDict
 
 from api.v4.representation.people import Person, PersonResponse, person
-from api.v4.representation.statuses import DetailedStatusResponse, detailed_status, shown_pipeline
+from api.v4.representation.statuses import DetailedStatusResponse, detailed_status
 from application.bridges.downstream_pipelines import ShownPipeline
 from domain.moments import moment, span
+from domain.pipelines.shown_status import shown_whole
 from models.rows.pipelines import PipelineRow
 
 
@@ -27,7 +28,13 @@ class PipelineResponse(TypedDict):
     name: str | None
 
 
-class PipelineDetailsResponse(PipelineResponse):
+class ListedPipelineResponse(PipelineResponse):
+    """A pipeline in a list; `detailed_status` is our own there."""
+
+    detailed_status: DetailedStatusResponse
+
+
+class PipelineDetailsResponse(ListedPipelineResponse):
     """A pipeline in full; whole seconds for `duration`, as GitLab has them.
 
     `status_reason` is our own: who canceled it, and why.
@@ -46,7 +53,6 @@ class PipelineDetailsResponse(PipelineResponse):
     duration: int | None
     queued_duration: float | None
     coverage: str | None
-    detailed_status: DetailedStatusResponse
 
 
 def page_of(row: ShownPipeline, full_path: str) -> str:
@@ -71,6 +77,12 @@ def brief(row: ShownPipeline, full_path: str, url: str) -> PipelineResponse:
     }
 
 
+def listed_pipeline(row: ShownPipeline, full_path: str, url: str) -> ListedPipelineResponse:
+    """A pipeline in a list of pipelines."""
+    status = detailed_status(shown_whole(row), page_of(row, full_path))
+    return {**brief(row, full_path, url), "detailed_status": status}
+
+
 def pipeline(
     row: PipelineRow,
     user: Person | None,
@@ -78,13 +90,12 @@ def pipeline(
     url: str,
     now: datetime,
     *,
-    warned: bool = False,
     coverage: str | None = None,
 ) -> PipelineDetailsResponse:
-    """A pipeline in full; `warned` when a job failed that was allowed to."""
+    """A pipeline in full."""
     lasted = span(row.started_at, row.finished_at or now)
     return {
-        **brief(row, full_path, url),
+        **listed_pipeline(row, full_path, url),
         "before_sha": row.before_sha,
         "tag": row.tag,
         "yaml_errors": row.yaml_errors or None,
@@ -98,5 +109,4 @@ def pipeline(
         "duration": None if lasted is None else int(lasted),
         "queued_duration": span(row.created_at, row.started_at),
         "coverage": coverage,
-        "detailed_status": detailed_status(shown_pipeline(row.status, warned=warned), page_of(row, full_path)),
     }

@@ -11,7 +11,7 @@ from api.v4.representation.projects import ProjectResponse
 from application.runners.tokens import IssuedToken
 from domain.moments import moment
 from domain.runners.matching import RunnerType
-from domain.runners.status import Connection, Execution, connection_of
+from domain.runners.status import Connection, Execution, Holds, connection_of
 from models.rows.runners import RunnerManagerRow, RunnerRow
 
 
@@ -124,9 +124,9 @@ class _Heard(Protocol):
         """When it last called."""
 
 
-def runner(row: RunnerRow, now: datetime, *, busy: bool) -> RunnerResponse:
-    """A runner as an item of a list and inside a job; `busy` while it holds a job."""
-    standing = _standing(row, now, busy=busy)
+def runner(row: RunnerRow, now: datetime, holds: Holds) -> RunnerResponse:
+    """A runner as an item of a list and inside a job."""
+    standing = _standing(row, now, holds)
     return {
         "id": row.id,
         "description": row.description,
@@ -142,11 +142,11 @@ def runner(row: RunnerRow, now: datetime, *, busy: bool) -> RunnerResponse:
     }
 
 
-def _standing(row: _Heard, now: datetime, *, busy: bool) -> _StandingPart:
+def _standing(row: _Heard, now: datetime, holds: Holds) -> _StandingPart:
     return {
         "contacted_at": moment(row.contacted_at),
-        "status": connection_of(row.contacted_at, row.created_at, now, busy=busy),
-        "job_execution_status": Execution.RUNNING if busy else Execution.IDLE,
+        "status": connection_of(row.contacted_at, row.created_at, now, holds),
+        "job_execution_status": Execution.IDLE if holds is Holds.NOTHING else Execution.RUNNING,
     }
 
 
@@ -156,12 +156,11 @@ def runner_details(
     projects: Sequence[ProjectResponse],
     groups: Sequence[GroupResponse],
     now: datetime,
-    *,
-    busy: bool,
+    holds: Holds,
 ) -> RunnerDetailsResponse:
     """A runner in full; `newest` is the manager (process) that called last."""
     return {
-        **runner(row, now, busy=busy),
+        **runner(row, now, holds),
         "name": newest.info.get("name") if newest is not None else None,
         **_facts(newest),
         "tag_list": list(row.tags),
@@ -181,14 +180,14 @@ def issued_token(issued: IssuedToken) -> RunnerTokenResponse:
     return {"token": issued.token, "token_expires_at": moment(issued.expires_at)}
 
 
-def runner_manager(row: RunnerManagerRow, now: datetime, *, busy: bool) -> RunnerManagerResponse:
+def runner_manager(row: RunnerManagerRow, now: datetime, holds: Holds) -> RunnerManagerResponse:
     """A process of a runner."""
     return {
         "id": row.id,
         "system_id": row.system_id,
         **_facts(row),
         "created_at": moment(row.created_at),
-        **_standing(row, now, busy=busy),
+        **_standing(row, now, holds),
     }
 
 

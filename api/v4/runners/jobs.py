@@ -60,7 +60,11 @@ async def list_runner_jobs(
 
 async def _shown(services: Services, connection: AsyncConnection, rows: Sequence[ListedJobRow]) -> list[JobResponse]:
     """Jobs of any project as JSON, each with its project."""
-    around, now, url = await relations.of_jobs(connection, rows), services.clock(), services.settings.url
+    around, now, url = (
+        await relations.of_jobs(connection, rows, services.settings.times.ticks_until_unresponsive),
+        services.clock(),
+        services.settings.url,
+    )
     standing = await wait_reasons.of_jobs(connection, rows, now, services.settings.times)
     owners = await relations.projects(connection, (row.project_id for row in rows))
     items: list[JobResponse] = []

@@ -13,10 +13,10 @@ from api.v4.parameters import given
 from api.v4.representation.runners import ListedRunnerResponse, runner
 from application.runners.parameters import Tags, Words
 from domain.runners.matching import RunnerType
-from domain.runners.status import Connection
+from domain.runners.status import Connection, Holds
 from models.repositories import database_time
 from models.repositories.paging import Listing, slice_of
-from models.repositories.runners.runner_listings import RunnerFilter, busy, narrowed
+from models.repositories.runners.runner_listings import RunnerFilter, holding, narrowed
 from models.rows.runners import RunnerRow
 
 _NARROWED_BY: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -75,8 +75,9 @@ async def listed(
         now = await database_time.moment(connection)
         wanted = narrowed(statement, wishes.filter(), connection.dialect.name, now)
         found = await slice_of(connection, wanted, paging.number, paging.size)
-        working = await busy(connection, [row.id for row in found.rows])
+        ticks = services.settings.times.ticks_until_unresponsive
+        working = await holding(connection, [row.id for row in found.rows], ticks)
     shown: list[ListedRunnerResponse] = [
-        {**runner(row, now, busy=row.id in working), "tag_list": list(row.tags)} for row in found.rows
+        {**runner(row, now, working.get(row.id, Holds.NOTHING)), "tag_list": list(row.tags)} for row in found.rows
     ]
     return paging.response(shown, found.total)

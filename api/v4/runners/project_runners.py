@@ -24,6 +24,7 @@ from application.runners.registration_tokens import renewed
 from auth.permissions import Action, RunnerAction
 from domain.errors import Forbidden, Invalid, NotFound
 from domain.runners.matching import RunnerType
+from domain.runners.status import Holds
 from models.notifications import RUNNERS
 from models.repositories import database_time
 from models.repositories.runners import runner_listings, runners
@@ -65,10 +66,11 @@ async def link_runner(
         if project.row.id in {item.id for item in await runners.projects_of(connection, row.id)}:
             raise Invalid("Bad request: the runner is linked to this project already.")
         await runners.link(connection, row.id, project.row.id)
-        busy = row.id in await runner_listings.busy(connection, [row.id])
+        ticks = services.settings.times.ticks_until_unresponsive
+        holding = await runner_listings.holding(connection, [row.id], ticks)
         now = await database_time.moment(connection)
     await services.notifications.tell(RUNNERS)
-    return runner(row, now, busy=busy)
+    return runner(row, now, holding.get(row.id, Holds.NOTHING))
 
 
 def _check_link(row: RunnerRow, project: ProjectRow) -> None:

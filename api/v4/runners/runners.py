@@ -32,6 +32,7 @@ from application.runners.tokens import renew_token
 from auth.permissions import MAINTAINER, RunnerAction, require_admin
 from domain.errors import NotFound
 from domain.runners.matching import RunnerType
+from domain.runners.status import Holds
 from models.notifications import RUNNERS
 from models.repositories import database_time
 from models.repositories.namespaces import namespaces
@@ -145,9 +146,10 @@ async def list_managers(found: RunnerDep, services: ServicesDep) -> list[RunnerM
     """The processes of a runner, the one that called last first."""
     async with services.database.read() as connection:
         rows = await runners.managers_of(connection, found.row.id)
-        busy = await runner_listings.busy_managers(connection, found.row.id)
+        ticks = services.settings.times.ticks_until_unresponsive
+        holding = await runner_listings.holding_processes(connection, [found.row.id], ticks)
         now = await database_time.moment(connection)
-    return [runner_manager(row, now, busy=row.system_id in busy) for row in rows]
+    return [runner_manager(row, now, holding.get((found.row.id, row.system_id), Holds.NOTHING)) for row in rows]
 
 
 async def _details(services: Services, found: RunnerAccess) -> _Whole:
@@ -158,12 +160,13 @@ async def _details(services: Services, found: RunnerAccess) -> _Whole:
         if row is None:
             raise NotFound("Runner Not Found")
         newest = next(iter(await runners.managers_of(connection, row.id)), None)
-        busy = row.id in await runner_listings.busy(connection, [row.id])
+        ticks = services.settings.times.ticks_until_unresponsive
+        holding = await runner_listings.holding(connection, [row.id], ticks)
         now = await database_time.moment(connection)
         linked = await runners.projects_of(connection, row.id, member_id)
         instance = row.organisation_id is None
         owner = None if instance else await namespaces.get_by(connection, key=row.namespace_id or row.organisation_id)
         shown = await documents(services, connection, found.caller, linked)
     groups = [group(owner, url)] if owner is not None and row.runner_type == RunnerType.GROUP else []
-    details = runner_details(row, newest, shown, groups, now, busy=busy)
+    details = runner_details(row, newest, shown, groups, now, holding.get(row.id, Holds.NOTHING))
     return {**details, "as_server": row.as_server} if found.caller.is_admin else details

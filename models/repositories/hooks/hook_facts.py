@@ -14,6 +14,7 @@ from models.repositories.artifacts.artifacts import ARCHIVE, artifact
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.standings import known_so_far
 from models.repositories.namespaces import planning_owners
+from models.repositories.pipelines.warnings import PIPELINE
 from models.repositories.projects import labels, relations
 from models.rows.accounts import UserRow
 from models.rows.hooks import EventDeliveryRow
@@ -153,7 +154,7 @@ async def around(connection: AsyncConnection, row: EventDeliveryRow) -> Around:
         people = await relations.users(connection, named)
         source = await _source(connection, row, of_project)
         return Around(of_project, users=people, source=source, labels=await _labels(connection, row, of_project))
-    wanted = select(pipeline).where(pipeline.c.id == row.pipeline_id)
+    wanted = select(*PIPELINE).where(pipeline.c.id == row.pipeline_id)
     of_pipeline = one_of(PipelineRow, await connection.execute(wanted))
     jobs = await _jobs(connection, row)
     stages = select(stage.c.name).where(stage.c.pipeline_id == row.pipeline_id).order_by(stage.c.position)

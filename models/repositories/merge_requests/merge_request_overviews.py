@@ -17,6 +17,7 @@ from models.repositories.merge_requests.merge_requests import (
     merge_request,
     pipeline,
 )
+from models.repositories.pipelines.warnings import PIPELINE
 from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
 from models.typed_rows import all_of
@@ -41,7 +42,7 @@ async def head_pipelines(connection: AsyncConnection, rows: Collection[MergeRequ
     )
     heads = padded({row.head_sha for row in rows})
     at_head = or_(pipeline.c.sha.in_(heads), pipeline.c.source_sha.in_(heads))
-    statement = select(pipeline).where(or_(own, pushed), at_head, pipeline.c.source != CHILD)
+    statement = select(*PIPELINE).where(or_(own, pushed), at_head, pipeline.c.source != CHILD)
     of_event = (pipeline.c.source == MERGE_REQUEST_SOURCE).desc()
     found = all_of(PipelineRow, await connection.execute(statement.order_by(of_event, pipeline.c.id.desc())))
     chosen = {row.id: next((one for one in found if _is_of(one, row)), None) for row in rows}

@@ -18,6 +18,7 @@ from models.columns import padded, table_of
 from models.repositories import paging
 from models.repositories.merge_requests import merge_request_notes, merge_request_versions
 from models.repositories.paging import Listing
+from models.repositories.pipelines.warnings import PIPELINE
 from models.rows.accounts import UserRow
 from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
@@ -253,7 +254,7 @@ def _pipelines_of(row: MergeRequestRow) -> ColumnElement[bool]:
 def pipelines_of(row: MergeRequestRow) -> Listing[PipelineRow]:
     """Statement for the pipelines of a merge request: its own ones first, the newest first."""
     of_event = (pipeline.c.source == MERGE_REQUEST_SOURCE).desc()
-    statement = select(pipeline).where(_pipelines_of(row)).order_by(of_event, pipeline.c.id.desc())
+    statement = select(*PIPELINE).where(_pipelines_of(row)).order_by(of_event, pipeline.c.id.desc())
     return Listing(statement, PipelineRow)
 
 
@@ -292,7 +293,7 @@ async def finished_pipelines(
     connection: AsyncConnection, project_id: int, branch: str, shas: Iterable[str]
 ) -> Sequence[PipelineRow]:
     """The pipelines of a branch at these commits that have ended well or badly, the newest first."""
-    statement = select(pipeline).where(
+    statement = select(*PIPELINE).where(
         pipeline.c.project_id == project_id,
         pipeline.c.ref == branch,
         ~pipeline.c.tag,

@@ -16,6 +16,7 @@ from domain.variables.ci_variables import CiVariable
 from models.columns import table_of
 from models.repositories.pipelines import operation_callers, outbox, verdicts
 from models.repositories.pipelines.job_rows import job, set_status
+from models.repositories.pipelines.warnings import PIPELINE
 from models.repositories.projects import ci_variables
 from models.repositories.queue import hand_outs
 from models.repositories.queue.claims import lift
@@ -57,7 +58,7 @@ class Bridge:
 async def read(connection: AsyncConnection, job_id: int) -> Bridge:
     """A bridge with what is around it."""
     row = one_of(JobRow, await connection.execute(select(job).where(job.c.id == job_id)))
-    of_pipeline = select(pipeline).where(pipeline.c.id == row.pipeline_id)
+    of_pipeline = select(*PIPELINE).where(pipeline.c.id == row.pipeline_id)
     of_project = select(project).where(project.c.id == row.project_id)
     return Bridge(
         job=row,

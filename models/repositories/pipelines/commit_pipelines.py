@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from models.columns import padded, table_of
+from models.repositories.pipelines.warnings import PIPELINE
 from models.rows.pipelines import PipelineRow
 from models.tables.pipelines import Pipeline
 from models.typed_rows import all_of
@@ -23,5 +24,5 @@ async def newest_of_commits(
     newest = select(func.max(pipeline.c.id)).where(
         pipeline.c.project_id == project_id, pipeline.c.sha.in_(padded(shas)), pipeline.c.source != CHILD
     )
-    statement = select(pipeline).where(pipeline.c.id.in_(newest.group_by(pipeline.c.sha)))
+    statement = select(*PIPELINE).where(pipeline.c.id.in_(newest.group_by(pipeline.c.sha)))
     return {row.sha: row for row in all_of(PipelineRow, await connection.execute(statement))}

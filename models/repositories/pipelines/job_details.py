@@ -1,7 +1,6 @@
 """What the page of one job shows beside its row: what it was asked to do, and the jobs that it needs."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from sqlalchemy import func, select
@@ -10,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from models.columns import table_of
 from models.repositories.pipelines.jobs import LISTED
+from models.repositories.pipelines.overview import Tally
 from models.rows.environments import ResourceGroupRow
 from models.rows.pipelines import JobRow, ListedJobRow
 from models.tables.environments import ResourceGroup
@@ -44,23 +44,15 @@ async def named(connection: AsyncConnection, pipeline_id: int, names: Collection
     return all_of(ListedJobRow, await connection.execute(statement))
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """How many jobs have a status."""
-
-    status: str
-    number: int
-
-
-async def earlier(connection: AsyncConnection, pipeline_id: int, stage: int) -> Mapping[str, int]:
-    """How many jobs of the stages before the one at this position have each status."""
+async def earlier(connection: AsyncConnection, pipeline_id: int, stage: int) -> Sequence[Tally]:
+    """How many jobs of the stages before the one at this position are in each state."""
     statement = (
-        select(job.c.status, func.count().label("number"))
+        select(job.c.status, job.c.allow_failure, func.count().label("number"))
         .where(job.c.pipeline_id == pipeline_id, ~job.c.retried, job.c.stage_position < stage)
-        .group_by(job.c.status)
-        .order_by(job.c.status)
+        .group_by(job.c.status, job.c.allow_failure)
+        .order_by(job.c.status, job.c.allow_failure)
     )
-    return {row.status: row.number for row in all_of(_Counted, await connection.execute(statement))}
+    return all_of(Tally, await connection.execute(statement))
 
 
 async def group_of(connection: AsyncConnection, group_id: int) -> ResourceGroupRow | None:

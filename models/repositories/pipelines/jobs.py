@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.config.plan import RetryPolicy
 from domain.errors import NotFound
-from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import policy_of
@@ -83,14 +82,6 @@ async def attempts_of(connection: AsyncConnection, first_id: int | None) -> Sequ
     """All attempts of one job, the first one first."""
     statement = select(*LISTED).where(job.c.first_id == first_id).order_by(job.c.attempt)
     return all_of(ListedJobRow, await connection.execute(statement))
-
-
-async def warned(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> set[int]:
-    """Those of the pipelines in which a job failed that was allowed to."""
-    statement = select(job.c.pipeline_id).where(
-        job.c.pipeline_id.in_(list(pipeline_ids)), ~job.c.retried, job.c.allow_failure, job.c.status == Status.FAILED
-    )
-    return set((await connection.execute(statement.distinct())).scalars())
 
 
 async def retry_policies(connection: AsyncConnection, job_ids: Iterable[int]) -> dict[int, RetryPolicy]:

@@ -11,7 +11,8 @@ from domain.pipelines.status import Status
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines.jobs import LISTED
-from models.rows.pipelines import JobFacts, ListedJobRow
+from models.repositories.pipelines.warnings import STAGE
+from models.rows.pipelines import JobFacts, ListedJobRow, StageRow
 from models.tables.pipelines import Job, Pipeline, Stage
 from models.typed_rows import all_of
 
@@ -65,15 +66,6 @@ class JobFilter:
     statuses: Collection[Status] = ()
     stage: str = ""
     name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StageState:
-    """A stage of one of several pipelines."""
-
-    pipeline_id: int
-    name: str
-    status: str
 
 
 async def drawn(connection: AsyncConnection, pipeline_id: int, *, retried: bool = False) -> Sequence[DrawnJobRow]:
@@ -131,15 +123,11 @@ async def mark(connection: AsyncConnection, pipeline_id: int) -> tuple[Any, ...]
     return (*(tuple(one) for one in grouped), None if row is None else tuple(row))
 
 
-async def stages_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> Mapping[int, Sequence[StageState]]:
+async def stages_of(connection: AsyncConnection, pipeline_ids: Iterable[int]) -> Mapping[int, Sequence[StageRow]]:
     """The stages of several pipelines, in order."""
     wanted = list(pipeline_ids)
-    statement = (
-        select(stage.c.pipeline_id, stage.c.name, stage.c.status)
-        .where(stage.c.pipeline_id.in_(wanted))
-        .order_by(stage.c.pipeline_id, stage.c.position)
-    )
-    found: dict[int, list[StageState]] = {key: [] for key in wanted}
-    for row in all_of(StageState, await connection.execute(statement)):
+    statement = select(*STAGE).where(stage.c.pipeline_id.in_(wanted)).order_by(stage.c.pipeline_id, stage.c.position)
+    found: dict[int, list[StageRow]] = {key: [] for key in wanted}
+    for row in all_of(StageRow, await connection.execute(statement)):
         found[row.pipeline_id].append(row)
     return found

@@ -20,6 +20,7 @@ from models.repositories.hooks import webhook_events
 from models.repositories.pipelines import configurations, outbox, redundant, resource_groups
 from models.repositories.pipelines.compiled import plan_document, reasons_document, why_document
 from models.repositories.pipelines.job_rows import job
+from models.repositories.pipelines.warnings import PIPELINE, STAGE
 from models.repositories.queue import demands
 from models.rows.pipelines import PipelineRow, StageRow
 from models.tables.pipelines import Pipeline, Stage
@@ -285,7 +286,7 @@ def strategy_of(item: JobPlan) -> str:
 
 async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | None = None) -> PipelineRow:
     """One pipeline. Raises `NotFound`, also when it is another project's."""
-    statement = select(pipeline).where(pipeline.c.id == pipeline_id)
+    statement = select(*PIPELINE).where(pipeline.c.id == pipeline_id)
     if project_id is not None:
         statement = statement.where(pipeline.c.project_id == project_id)
     row = first_of(PipelineRow, await connection.execute(statement))
@@ -296,12 +297,12 @@ async def get(connection: AsyncConnection, pipeline_id: int, project_id: int | N
 
 async def by_ids(connection: AsyncConnection, ids: Iterable[int]) -> Sequence[PipelineRow]:
     """Pipelines by id."""
-    return all_of(PipelineRow, await connection.execute(select(pipeline).where(pipeline.c.id.in_(list(ids)))))
+    return all_of(PipelineRow, await connection.execute(select(*PIPELINE).where(pipeline.c.id.in_(list(ids)))))
 
 
 def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
     """Statement for the pipelines of a project, newest first; `filters` are equalities on columns."""
-    statement = select(pipeline).where(pipeline.c.project_id == project_id).order_by(pipeline.c.id.desc())
+    statement = select(*PIPELINE).where(pipeline.c.project_id == project_id).order_by(pipeline.c.id.desc())
     for name, value in filters.items():
         statement = statement.where(pipeline.c[name] == value)
     return statement
@@ -309,7 +310,7 @@ def of_project(project_id: int, filters: Mapping[str, Any]) -> Select[Any]:
 
 async def stages_of(connection: AsyncConnection, pipeline_id: int) -> Sequence[StageRow]:
     """The stages of a pipeline, in order."""
-    statement = select(stage).where(stage.c.pipeline_id == pipeline_id).order_by(stage.c.position)
+    statement = select(*STAGE).where(stage.c.pipeline_id == pipeline_id).order_by(stage.c.position)
     return all_of(StageRow, await connection.execute(statement))
 
 

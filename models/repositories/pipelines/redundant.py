@@ -13,6 +13,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.pipelines.named_pipeline import named_pipeline
 from domain.pipelines.redundancy import NOT_OLDER_THAN, Contender, cancels_others, is_redundant
 from domain.pipelines.status import LIVE, Status
 from models.columns import table_of
@@ -29,7 +30,6 @@ COMMAND: Final = "auto_cancel"
 
 _FACTS: Final = (
     pipeline.c.id,
-    pipeline.c.iid,
     pipeline.c.project_id,
     pipeline.c.ref,
     pipeline.c.tag,
@@ -58,7 +58,6 @@ class _Facts:
     """What is looked at of a pipeline."""
 
     id: int
-    iid: int
     project_id: int
     ref: str
     tag: bool
@@ -101,5 +100,5 @@ def _contender(row: _Facts) -> Contender:
 
 
 def _command(new: _Facts) -> dict[str, Any]:
-    reason = f"canceled by pipeline #{new.iid}: a newer commit of {new.ref} came ({new.sha[:8]})"
+    reason = f"canceled by {named_pipeline(new.id)}: a newer commit of {new.ref} came ({new.sha[:8]})"
     return {"name": COMMAND, "key": f"auto-cancel-{new.id}", "reason": reason}

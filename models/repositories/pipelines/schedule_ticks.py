@@ -32,6 +32,7 @@ from domain.schedules.ticks import (
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
+from models.repositories.pipelines.warnings import PIPELINE
 from models.rows.pipelines import PipelineRow
 from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow
 from models.tables.pipelines import Pipeline
@@ -238,7 +239,7 @@ def made_by(schedule_id: int, pipelines: Listing[PipelineRow]) -> Listing[Pipeli
 async def last_pipeline(connection: AsyncConnection, schedule_id: int) -> PipelineRow | None:
     """The newest pipeline that a schedule has made."""
     newest = select(func.max(tick.c.pipeline_id)).where(tick.c.schedule_id == schedule_id).scalar_subquery()
-    return first_of(PipelineRow, await connection.execute(select(pipeline).where(pipeline.c.id == newest)))
+    return first_of(PipelineRow, await connection.execute(select(*PIPELINE).where(pipeline.c.id == newest)))
 
 
 async def overdue(connection: AsyncConnection, before: datetime) -> Sequence[int]:

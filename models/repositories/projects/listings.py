@@ -15,6 +15,7 @@ from models.repositories.accounts import members, stars
 from models.repositories.namespaces import shares
 from models.repositories.namespaces.namespaces import namespace, within
 from models.repositories.paging import Listing, first_of
+from models.repositories.pipelines.warnings import PIPELINE
 from models.repositories.projects.projects import REPORTER, Viewer, project, visible
 from models.rows.namespaces import NamespaceRow
 from models.rows.pipelines import PipelineRow
@@ -176,7 +177,7 @@ async def newest_pipelines(connection: AsyncConnection, project_ids: Iterable[in
     """The newest pipeline of each project that has one, by project id; child pipelines do not count."""
     newest = select(func.max(pipeline.c.id)).where(pipeline.c.project_id.in_(list(project_ids)))
     newest = newest.where(pipeline.c.source != CHILD)
-    statement = select(pipeline).where(pipeline.c.id.in_(newest.group_by(pipeline.c.project_id)))
+    statement = select(*PIPELINE).where(pipeline.c.id.in_(newest.group_by(pipeline.c.project_id)))
     return {row.project_id: row for row in all_of(PipelineRow, await connection.execute(statement))}
 
 
@@ -194,7 +195,7 @@ class PipelineFilter:
 
 def pipelines(project_id: int, wanted: PipelineFilter) -> Listing[PipelineRow]:
     """Statement for pipelines of a project; child pipelines only if their source is asked for, as in GitLab."""
-    statement = select(pipeline).where(pipeline.c.project_id == project_id)
+    statement = select(*PIPELINE).where(pipeline.c.project_id == project_id)
     if wanted.equal.get("source") != CHILD:
         statement = statement.where(pipeline.c.source != CHILD)
     for name, value in wanted.equal.items():

@@ -3,13 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.info import LEGACY_SYSTEM_ID
+from domain.runners.status import Holds
 from models.columns import table_of
 from models.repositories.artifacts import artifacts
+from models.repositories.pipelines.warnings import PIPELINE
 from models.repositories.runners import runner_listings
 from models.rows.accounts import UserRow
 from models.rows.artifacts import ArtifactRow
@@ -38,24 +41,24 @@ project = table_of(Project)
 class Relations:
     """The rows behind a list of jobs, by id; artifacts by job id.
 
-    A process of a runner (`managers`) is known by the runner's id and its system id; `busy` are those that hold a job.
+    A process of a runner (`managers`) is known by the runner's id and its system id; `holding` are those with jobs.
     """
 
     users: Mapping[int, UserRow]
     runners: Mapping[int, RunnerRow]
     managers: Mapping[tuple[int, str], RunnerManagerRow]
-    busy: frozenset[tuple[int, str]]
+    holding: Mapping[tuple[int, str], Holds]
     pipelines: Mapping[int, PipelineRow]
     artifacts: Mapping[int, Sequence[ArtifactRow]]
 
-    @property
-    def busy_runners(self) -> frozenset[int]:
-        """The runners that hold a job."""
-        return frozenset(runner_id for runner_id, _ in self.busy)
+    def holds(self, runner_id: int) -> Holds:
+        """Whether a runner holds jobs, in any of its processes."""
+        found = {holds for (key, _), holds in self.holding.items() if key == runner_id}
+        return next((holds for holds in (Holds.HEARD, Holds.SILENT) if holds in found), Holds.NOTHING)
 
 
-async def of_jobs(connection: AsyncConnection, rows: Sequence[JobFacts]) -> Relations:
-    """Everything that these jobs point to."""
+async def of_jobs(connection: AsyncConnection, rows: Sequence[JobFacts], ticks: int) -> Relations:
+    """Everything that these jobs point to; who has not called for a job for more than `ticks` is silent."""
     by_job: defaultdict[int, list[ArtifactRow]] = defaultdict(list)
     for row in await artifacts.of_jobs(connection, [row.id for row in rows]):
         by_job[row.job_id].append(row)
@@ -64,8 +67,8 @@ async def of_jobs(connection: AsyncConnection, rows: Sequence[JobFacts]) -> Rela
         users=await users(connection, (row.user_id for row in rows)),
         runners=held_by,
         managers=await runner_listings.managers(connection, {process_of(row) for row in rows if row.runner_id}),
-        busy=await runner_listings.busy_processes(connection, held_by),
-        pipelines=await _by_id(connection, pipeline, PipelineRow, (row.pipeline_id for row in rows)),
+        holding=await runner_listings.holding_processes(connection, held_by, ticks),
+        pipelines=await _by_id(connection, PIPELINE, PipelineRow, (row.pipeline_id for row in rows)),
         artifacts=by_job,
     )
 
@@ -101,11 +104,16 @@ async def namespaces(connection: AsyncConnection, ids: Iterable[int | None]) -> 
 
 
 async def _by_id(
-    connection: AsyncConnection, table: Table, kind: type[Typed], ids: Iterable[int | None]
+    connection: AsyncConnection,
+    columns: Table | Sequence[ColumnElement[Any]],
+    kind: type[Typed],
+    ids: Iterable[int | None],
 ) -> dict[int, Typed]:
     wanted = {key for key in ids if key is not None}
     if not wanted:
         return {}
-    result = await connection.execute(select(table).where(table.c.id.in_(wanted)))
+    selected = columns.columns if isinstance(columns, Table) else columns
+    key = next(column for column in selected if column.name == "id")
+    result = await connection.execute(select(*selected).where(key.in_(wanted)))
     read = reader(kind, result)
     return {row.id: read(row) for row in result}

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Result, Select, Table, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, Result, Select, Table, bindparam, exists, false, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.variables.ci_variables import CiVariable
@@ -118,12 +118,18 @@ _PARTS: Final[Sequence[tuple[str, Table, type[Any]]]] = (
     ("project", project, ProjectRow),
     ("user", user, UserRow),
 )
+_NOT_ASKED: Final = "warned"
+"""No pipeline has passed while a job of it is handed out."""
 _WIDTHS: Final = tuple(len(fields(kind)) for _, _, kind in _PARTS)
 
 
 def _columns_of_parts() -> list[ColumnElement[Any]]:
     """Those of each part one after the other, in the order of the fields of its row."""
-    return [table.c[field.name].label(f"{part}_{field.name}") for part, table, kind in _PARTS for field in fields(kind)]
+    return [
+        (false() if field.name == _NOT_ASKED else table.c[field.name]).label(f"{part}_{field.name}")
+        for part, table, kind in _PARTS
+        for field in fields(kind)
+    ]
 
 
 _AROUND: Final = (

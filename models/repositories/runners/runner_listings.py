@@ -10,13 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.runners.info import LEGACY_SYSTEM_ID
 from domain.runners.matching import RunnerType
-from domain.runners.status import ONLINE_FOR, STALE_AFTER, Connection
+from domain.runners.status import ONLINE_FOR, STALE_AFTER, Connection, Holds
 from models.columns import table_of
 from models.repositories.accounts import members
 from models.repositories.namespaces.namespaces import namespace
 from models.repositories.paging import Listing
 from models.repositories.pipelines import jobs
 from models.repositories.projects.projects import Viewer, visible
+from models.repositories.queue import leases
 from models.repositories.runners.runners import job, manager, project, runner, runner_project
 from models.rows.namespaces import NamespaceRow
 from models.rows.pipelines import ListedJobRow
@@ -156,25 +157,29 @@ async def among(
     return {row.id: row for row in all_of(RunnerRow, await connection.execute(statement))}
 
 
-async def busy(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[int]:
-    """Those of the runners that hold a job."""
-    return frozenset(runner_id for runner_id, _ in await busy_processes(connection, runner_ids))
+async def holding(connection: AsyncConnection, runner_ids: Iterable[int], ticks: int) -> Mapping[int, Holds]:
+    """Those of the runners that hold jobs; silent ones have called for none of them for more than `ticks`."""
+    found: dict[int, Holds] = {}
+    for (runner_id, _), holds in (await holding_processes(connection, runner_ids, ticks)).items():
+        found[runner_id] = Holds.HEARD if Holds.HEARD in {found.get(runner_id), holds} else holds
+    return found
 
 
-async def busy_processes(connection: AsyncConnection, runner_ids: Iterable[int]) -> frozenset[tuple[int, str]]:
-    """The processes of these runners that hold a job: runner and system id."""
+async def holding_processes(
+    connection: AsyncConnection, runner_ids: Iterable[int], ticks: int
+) -> Mapping[tuple[int, str], Holds]:
+    """The processes of these runners that hold jobs, by runner and system id."""
     wanted = list(runner_ids)
     if not wanted:
-        return frozenset()
-    statement = select(job.c.runner_id, job.c.system_id).join(lease, lease.c.job_id == job.c.id)
-    rows = await connection.execute(statement.where(job.c.runner_id.in_(wanted)).distinct())
-    return frozenset((row.runner_id, row.system_id or LEGACY_SYSTEM_ID) for row in rows)
-
-
-async def busy_managers(connection: AsyncConnection, runner_id: int) -> frozenset[str]:
-    """System ids of the processes of a runner that hold a job."""
-    statement = select(job.c.system_id).join(lease, lease.c.job_id == job.c.id)
-    return frozenset((await connection.execute(statement.where(job.c.runner_id == runner_id).distinct())).scalars())
+        return {}
+    heard = func.max(lease.c.contact) >= leases.NOW - ticks
+    statement = select(job.c.runner_id, job.c.system_id, heard.label("heard")).join(lease, lease.c.job_id == job.c.id)
+    rows = await connection.execute(
+        statement.where(job.c.runner_id.in_(wanted)).group_by(job.c.runner_id, job.c.system_id)
+    )
+    return {
+        (row.runner_id, row.system_id or LEGACY_SYSTEM_ID): Holds.HEARD if row.heard else Holds.SILENT for row in rows
+    }
 
 
 async def managers(

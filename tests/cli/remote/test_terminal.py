@@ -18,7 +18,7 @@ async def test_a_terminal_has_headings_and_colours(site: Site, shell: Shell) -> 
     with closing(shell.terminal("pipeline", "list")) as terminal:
         assert await terminal.end() == 0
     assert "commit" in terminal.shown
-    assert f"{GREEN}✓ success" in terminal.shown
+    assert f"{GREEN}✓ passed" in terminal.shown
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ async def test_colours_can_be_turned_off(site: Site, shell: Shell, words: tuple[
 async def test_the_live_view_is_drawn_again_in_its_place(site: Site, shell: Shell) -> None:
     pipeline = await site.world.pipeline(ONE)
     with closing(shell.terminal("pipeline", "watch", str(pipeline))) as terminal:
-        await terminal.until("◌ pending")
+        await terminal.until("‖ pending")
         await ended(site, pipeline, "success")
         assert await terminal.end() == 0, terminal.shown
-    assert "✓ success" in terminal.shown
+    assert "✓ passed" in terminal.shown
     assert "\x1b[1A" in terminal.shown  # the cursor went up
     assert "\x1b[?25h" in terminal.shown  # and is shown again at the end
 

@@ -25,7 +25,7 @@ async def test_a_pipeline_that_succeeds_and_one_that_fails(site: Site, shell: Sh
     await ended(site, good, "success")
     done = await shell("pipeline", "watch", str(good))
     assert done.code == 0, done.err
-    assert done.out.split()[:4] == ["test", "build", "✓", "success"]
+    assert done.out.split()[:4] == ["test", "build", "✓", "passed"]
     bad = await site.world.pipeline(ONE)
     await ended(site, bad, "failed")
     done = await shell("pipeline", "watch", str(bad))
@@ -75,7 +75,7 @@ async def test_a_pipeline_is_watched_over_a_restart_of_the_server(
             out, err = await asyncio.wait_for(process.communicate(), 30)
     assert process.returncode == 0, err
     assert b"The server is back" in err
-    assert out.split()[:4] == [b"test", b"build", "✓".encode(), b"success"]
+    assert out.split()[:4] == [b"test", b"build", "✓".encode(), b"passed"]
 
 
 async def test_patience_ends(nobody: Shell, tmp_path: Path, sqlite_url: str) -> None:

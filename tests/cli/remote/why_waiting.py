@@ -50,7 +50,7 @@ WAITING: Final = (
         "slow: {stage: build, script: x, when: delayed, start_in: 1 day}\ncheck: {stage: test, script: x}\n",
         "check",
         "jobs",
-        "It waits for stage build: slow (scheduled).",
+        "It waits for stage build: slow (delayed).",
         WAIT,
     ),
     Situation(

@@ -39,6 +39,7 @@ def test_runners_of_others_are_never_named() -> None:
         (("a",), [runner(1, "a", paused=True, online=False)], 1, "is paused and is offline"),
         (("a",), [runner(1, "a", paused=True, online=False), runner(2)], 1, "is paused and is offline"),
         (("a",), [runner(1, "a", ref_protected=True, online=False), runner(2)], 1, PROTECTED_OFFLINE),
+        (("linx",), [runner(1), runner(2, "linux", paused=True)], 2, "lacks linx (it has linux) and is paused"),
         (("a",), [runner(1), runner(2)], 1, "lacks a"),
         (("linux",), [runner(1, "mac"), runner(2, "linx")], 2, "lacks linux (it has linx)"),
         ((), [runner(1, "a", run_untagged=False)], 1, "takes no jobs without tags"),

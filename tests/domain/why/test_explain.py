@@ -83,7 +83,13 @@ def test_a_group_that_nobody_holds_may_be_kept_for_another_job() -> None:
         "It waits for resource group live, which nobody holds: by its mode, oldest_first, it is kept for deploy "
         "(job 5 of pipeline 2, created). 1 job is before it."
     )
-    assert found.facts["kept_for"] == {"id": 5, "name": "deploy", "status": "created", "pipeline_id": 2}
+    assert found.facts["kept_for"] == {
+        "id": 5,
+        "name": "deploy",
+        "status": "created",
+        "pipeline_id": 2,
+        "allow_failure": False,
+    }
 
 
 def test_a_runner_that_is_silent_is_told_of() -> None:

@@ -9,7 +9,7 @@ from defusedxml import ElementTree
 from api.pages.frame.assets import SHEET, assets
 from api.pages.frame.components import COLOURS
 from api.pages.frame.glyphs import STATES, favicon, symbol_of
-from api.v4.representation.statuses import SHOWN
+from domain.pipelines.shown_status import SHOWN
 from tests.api.pages.test_pages import browser
 from tests.api.v4.site import Site
 

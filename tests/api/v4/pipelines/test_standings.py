@@ -93,7 +93,7 @@ async def test_why_a_pipeline_was_canceled_is_told(site: Site) -> None:
     from models.repositories.pipelines.pipelines import pipeline as table
 
     made = await site.world.pipeline(STUCK)
-    reason = "canceled by pipeline #2: a newer commit of main came"
+    reason = "canceled by pipeline 2: a newer commit of main came"
     async with site.services.database.write() as connection:
         await connection.execute(update(table).where(table.c.id == made).values(status_reason=reason))
     async with site.client(site.root) as client:
