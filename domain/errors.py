@@ -17,6 +17,7 @@ PerdureError
 │   ├── Unprocessable    it is well written, and yet cannot be taken
 │   ├── ConfigInvalid    `.gitlab-ci.yml` is wrong; carries every issue
 │   ├── ConfigMissing    there is no `.gitlab-ci.yml`
+│   ├── AmbiguousRef     a short name that a branch and a tag have
 │   └── PipelineFiltered the rules leave no job, or no pipeline; carries the failure reason
 ├── TooLarge             a size limit, named
 ├── OutOfOrder           a log chunk that does not start where the log ends; carries the size and the job's status
@@ -129,6 +130,22 @@ class ConfigInvalid(Invalid):
     def __reduce__(self) -> tuple[type["ConfigInvalid"], tuple[tuple[ConfigIssue, ...]]]:
         """Come back whole from another process."""
         return ConfigInvalid, (self.issues,)
+
+
+class AmbiguousRef(Invalid):
+    """A short name that a branch and a tag have: whoever gives it may mean either."""
+
+    def __init__(self, name: str) -> None:
+        """Say by which names each of the two can be told."""
+        super().__init__(
+            f"`{name}` is the name of a branch and of a tag. Say `refs/heads/{name}` or `refs/tags/{name}`, "
+            "or remove one of them."
+        )
+        self.name = name
+
+    def __reduce__(self) -> tuple[type["AmbiguousRef"], tuple[str]]:
+        """Come back whole from another process."""
+        return AmbiguousRef, (self.name,)
 
 
 class ConfigMissing(Invalid):

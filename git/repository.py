@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from domain.errors import Invalid, NotFound, TooLarge, Unavailable
+from domain.errors import AmbiguousRef, Invalid, NotFound, TooLarge, Unavailable
 from domain.projects.ref_names import HEADS, TAGS, is_full, short_name
 from domain.text_lines import lines_of
 from files import durable
@@ -20,6 +20,7 @@ from git.command import run
 from git.names import checked_branch, checked_path, checked_ref, checked_sha, is_sha
 from git.output import FILE_LIMIT
 from git.reading.commit import COMMIT_FORMAT, Commit, parse_commit
+from git.reading.ref_presence import has_ref
 
 HIDDEN_FROM_PUSH: Final = (
     "refs/pipelines",
@@ -83,16 +84,21 @@ class Repository:
     path: Path
 
     async def resolve(self, ref: str) -> str | None:
-        """The commit that a branch, tag, full ref name or (abbreviated) sha leads to, in this order; None if unknown.
+        """The commit that a branch, tag, full ref name or (abbreviated) sha leads to; None if unknown.
 
         A full name, `HEAD` and its like, and 40 or 64 hex digits mean themselves, whatever branches and tags there are.
-        Raises Invalid for a name that git forbids.
+        Raises `Invalid` for a name that git forbids, `AmbiguousRef` for one that a branch and a tag have.
         """
         checked_ref(ref)
-        means_itself = is_sha(ref) or is_full(ref)
-        if not means_itself and (loose := self._loose_branch(ref)) is not None:
-            return loose
-        places = [ref] if means_itself else [f"{HEADS}{ref}", f"{TAGS}{ref}", ref]
+        if is_sha(ref) or is_full(ref):
+            return await self._first_commit([ref])
+        if not await has_ref(self.path, f"{TAGS}{ref}"):
+            return self._loose_branch(ref) or await self._first_commit([f"{HEADS}{ref}", ref])
+        if await has_ref(self.path, f"{HEADS}{ref}"):
+            raise AmbiguousRef(ref)
+        return await self._first_commit([f"{TAGS}{ref}", ref])
+
+    async def _first_commit(self, places: Sequence[str]) -> str | None:
         question = "".join(f"{place}^{{commit}}\n" for place in places).encode()
         answer = await run([self._git_dir, "cat-file", "--batch-check=%(objectname)"], question)
         found = (line for line in lines_of(answer.out.decode("utf-8", "replace")) if is_sha(line))

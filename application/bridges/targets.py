@@ -18,6 +18,7 @@ from domain.pipelines.bridges import (
     NO_PROJECT,
     TEXT_OF,
 )
+from domain.projects.ref_names import HEADS
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.repositories.projects.project_paths import written_path
 from models.rows.accounts import UserRow
@@ -49,7 +50,9 @@ async def pipeline_of_project(
         return denied(NO_PROJECT, path)
     if project.row.id == own_project_id:
         return denied(INVALID_TRIGGER, path)
-    ref, tag, sha = await find_ref(services.repositories.get(project.row.id), branch or project.row.default_branch)
+    ref, tag, sha = await find_ref(
+        services.repositories.get(project.row.id), branch or f"{HEADS}{project.row.default_branch}"
+    )
     try:
         project.require_run(ref, tag=tag)
     except (Forbidden, Unauthenticated):

@@ -33,7 +33,7 @@ from domain.config.sources import (
     TemplateFile,
     Tree,
 )
-from domain.errors import Invalid, TooLarge
+from domain.errors import AmbiguousRef, Invalid, TooLarge
 from git.reading.tree_reading import FileAt, TooBig, changed_between, list_files, merge_base, read_files_at
 from git.repository import Repository
 from includes import templates
@@ -173,7 +173,10 @@ class ConfigSources:
         project = await self._projects.find(path_of_project)
         if project is None:
             return _denied(path_of_project)
-        sha = await self._projects.commit(project, ref)
+        try:
+            sha = await self._projects.commit(project, ref)
+        except AmbiguousRef as error:
+            return Absent(f"Project `{path_of_project}`: {error}")
         if sha is None or project.repository is None:
             return Absent(f"Project `{path_of_project}` reference `{ref or DEFAULT}` does not exist!")
         missing = f"Project `{path_of_project}` file `{path}` does not exist!"
@@ -192,6 +195,8 @@ class ConfigSources:
             return Absent(address.error("the project does not exist, or you have no permission to read it"))
         try:
             version = await self._projects.version(project, address.version)
+        except AmbiguousRef as error:
+            return Absent(address.error(str(error)))
         except TooLarge as error:
             return Absent(address.error(f"its versions cannot be listed: {error}"))
         if version is None or project.repository is None:
@@ -214,7 +219,10 @@ class ConfigSources:
             project = await self._projects.find(path)
             if project is None:
                 return Absent(f"rules:exists:project `{path}` is not a valid project path")
-            sha = await self._projects.commit(project, ref)
+            try:
+                sha = await self._projects.commit(project, ref)
+            except AmbiguousRef as error:
+                return Absent(f"rules:exists:ref in project `{path}`: {error}")
             if sha is None or project.repository is None:
                 return Absent(f"rules:exists:ref `{ref or DEFAULT}` is not a valid ref in project `{path}`")
             return await _paths(project.repository, sha)
@@ -228,7 +236,10 @@ class ConfigSources:
     async def _changed(self, compare_to: str) -> Answer:
         base: str | None = self._before_sha
         if compare_to:
-            other = await self._here.resolve(compare_to)
+            try:
+                other = await self._here.resolve(compare_to)
+            except AmbiguousRef as error:
+                return Absent(str(error))
             if other is None:
                 return Absent()
             base = await merge_base(self._repository, other, self._sha) or other

@@ -10,7 +10,8 @@ from typing import Final
 from application.access import access_to
 from application.services import Services
 from auth.permissions import Caller
-from domain.errors import Forbidden, Invalid, NotFound
+from domain.errors import AmbiguousRef, Forbidden, Invalid, NotFound
+from domain.projects.ref_names import HEADS, TAGS
 from git.names import is_sha
 from git.repository import Repository
 from includes.components import highest, is_range, is_release
@@ -37,22 +38,34 @@ class ReadableProject:
     repository: Repository | None
 
     async def resolve(self, ref: str) -> str | None:
-        """The commit of a branch, tag or sha, empty for the default branch; None if there is none."""
+        """The commit of a branch, tag or sha, empty for the default branch; None if there is none.
+
+        Raises `AmbiguousRef`.
+        """
         if self.repository is None:
             return None
         try:
-            return await self.repository.resolve(ref or self.default_branch)
+            return await self.repository.resolve(ref or f"{HEADS}{self.default_branch}")
+        except AmbiguousRef:
+            raise
         except Invalid:
             return None
 
     async def version(self, text: str) -> Version | None:
-        """The commit of a component's version: a sha, a tag, a branch or a range of releases, in this order."""
+        """The commit of a component's version: a sha, a tag or branch, or a range of releases, in this order.
+
+        Raises `AmbiguousRef`.
+        """
         if self.repository is None:
             return None
         sha = await self.resolve(text) if is_sha(text) else None
-        if sha is None and (tagged := await self.resolve(f"refs/tags/{text}")):
-            return Version(tagged, text if is_release(text) else "")
-        sha = sha or await self.resolve(f"refs/heads/{text}")
+        if sha is None:
+            tagged, branch = await self.resolve(f"{TAGS}{text}"), await self.resolve(f"{HEADS}{text}")
+            if tagged and branch:
+                raise AmbiguousRef(text)
+            if tagged:
+                return Version(tagged, text if is_release(text) else "")
+            sha = branch
         if sha is None and is_range(text):
             tags = {tag.short_name: tag.sha for tag in await self.repository.tags()}
             release = highest(tags, text)

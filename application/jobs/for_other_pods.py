@@ -7,6 +7,7 @@ from application.pods.cross_pod_people import person_of_pod
 from application.pods.other_pods import require_places
 from application.services import Services
 from domain.config.plan import ForeignNeed
+from domain.errors import AmbiguousRef
 from domain.pipelines.cross_pod_needs import MAX_SECONDS, Needed, NeedRequest
 from domain.pods.directory import Pod
 
@@ -20,7 +21,10 @@ async def needed_elsewhere(services: Services, pod: Pod, request: NeedRequest) -
     need = ForeignNeed(job=request.job, project=request.path, ref=request.ref)
     user = await person_of_pod(services, directory, pod.number, request.username, request.home_id)
     async with services.database.read() as connection:
-        found = None if user is None else await found_here(connection, user, need)
+        try:
+            found = None if user is None else await found_here(connection, services, user, need)
+        except AmbiguousRef as error:
+            return Needed(fault=f"{request.path}: {error}")
         fault, archive = await judged(connection, services, need, found)
     if fault or found is None:
         return Needed(fault=fault)

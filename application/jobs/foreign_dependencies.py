@@ -12,12 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import caller_from
 from application.jobs.filled_text import filled_text
+from application.pipelines.refs import ref_of_pipelines
 from application.pods.other_pods import other_pod
 from application.services import Services
 from auth.permissions import Action, level_of, require
 from domain.config.plan import ForeignNeed
 from domain.decimal_number import decimal_number
-from domain.errors import Forbidden, NotFound, Unavailable
+from domain.errors import AmbiguousRef, Forbidden, NotFound, Unavailable
 from domain.pipelines.cross_pod_needs import GOOD_FOR, Needed
 from domain.variables.job_variables import JobVariable
 from models.repositories.accounts import members
@@ -95,9 +96,7 @@ async def foreign_dependencies(
         if need.project and other_pod(services, need.project) is not None:
             fault, archive, told = await _answered(connection, services, hand_out, position, to_begin=to_begin)
         else:
-            found = await _find(connection, hand_out, need)
-            fault, archive = await judged(connection, services, need, found)
-            told = () if fault or found is None else found.dotenv or ()
+            fault, archive, told = await _judged(connection, services, hand_out, need)
         dotenv.extend(told)
         if archive is not None:
             archives.append(archive)
@@ -152,19 +151,38 @@ def needs_of(plan: Mapping[str, Any], variables: tuple[JobVariable, ...]) -> Ite
             yield position, replace(need, job=job, pipeline=pipeline, project=project, ref=ref)
 
 
-async def _find(connection: AsyncConnection, hand_out: HandOut, need: ForeignNeed) -> ForeignJobRow | None:
+async def _judged(
+    connection: AsyncConnection, services: Services, hand_out: HandOut, need: ForeignNeed
+) -> tuple[str, ForeignArchive | None, Sequence[Mapping[str, str]]]:
+    """What this pod has for a need."""
+    try:
+        found = await _find(connection, services, hand_out, need)
+    except AmbiguousRef as error:
+        return f"{_words(need)} was not found: {error}", None, ()
+    fault, archive = await judged(connection, services, need, found)
+    return fault, archive, () if fault or found is None else found.dotenv or ()
+
+
+async def _find(
+    connection: AsyncConnection, services: Services, hand_out: HandOut, need: ForeignNeed
+) -> ForeignJobRow | None:
     if need.project:
-        return await found_here(connection, hand_out.user, need)
+        return await found_here(connection, services, hand_out.user, need)
     pipeline_id = decimal_number(need.pipeline)
     if pipeline_id is None or pipeline_id == hand_out.pipeline.id:
         return None
     return await foreign_archives.in_family(connection, hand_out.pipeline.id, pipeline_id, need.job)
 
 
-async def found_here(connection: AsyncConnection, user: UserRow, need: ForeignNeed) -> ForeignJobRow | None:
-    """The job of a project of this pod that a need names, if the user may read that."""
+async def found_here(
+    connection: AsyncConnection, services: Services, user: UserRow, need: ForeignNeed
+) -> ForeignJobRow | None:
+    """The job of a project of this pod that a need names, if the user may read that. Raises `AmbiguousRef`."""
     project_id = await _readable(connection, user, need.project)
-    return None if project_id is None else await foreign_archives.of_project(connection, project_id, need.ref, need.job)
+    if project_id is None:
+        return None
+    meant = await ref_of_pipelines(services.repositories, project_id, need.ref)
+    return await foreign_archives.of_project(connection, project_id, *meant, need.job)
 
 
 async def _readable(connection: AsyncConnection, user: UserRow, path: str) -> int | None:

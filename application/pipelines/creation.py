@@ -20,6 +20,7 @@ from domain.errors import NotFound
 from domain.merge_requests.merge_request import own_branch_of
 from domain.pipelines.bridges import CHILD
 from domain.projects.config_place import ConfigSource
+from domain.projects.ref_names import full_ref
 from domain.variables.ci_variables import CiVariable
 from git.repository import Repository
 from git.writing.tags import message_of
@@ -124,8 +125,7 @@ async def with_tag_message(request: PipelineRequest, repository: Repository) -> 
 
 async def with_head(request: PipelineRequest, repository: Repository) -> PipelineRequest:
     """The request with the commit that its ref points to by now: one may have come while this one was compiled."""
-    name = f"refs/tags/{request.ref}" if request.tag else request.ref
-    return replace(request, head=await repository.resolve(name) or "")
+    return replace(request, head=await repository.resolve(full_ref(request.ref, tag=request.tag)) or "")
 
 
 async def with_commit(request: PipelineRequest, repository: Repository) -> PipelineRequest:

@@ -16,7 +16,7 @@ from application.access import ProjectAccess
 from application.pushes.pushed_pipelines import finish
 from application.pushes.ref_updates import Door, forbids_force, require_updates
 from application.services import Services
-from domain.errors import Forbidden, NotFound, PerdureError
+from domain.errors import Forbidden, Invalid, NotFound, PerdureError
 from domain.size_limits import of_installation
 from git.repository import Repository
 from git.transport.push import RefUpdate, applied, read_push, refused, unpack_failed, with_message
@@ -69,7 +69,7 @@ async def _received(
         return await _collect(serve(repository, Service.RECEIVE_PACK, push.body))
     try:
         await require_updates(project, repository, push.commands, Door.PUSH)
-    except Forbidden as error:
+    except (Forbidden, Invalid) as error:
         async for _ in push.body:
             """A client that still sends would not read the answer."""
         return refused(push, str(error))

@@ -6,9 +6,10 @@ from typing import Final
 
 from application.access import ProjectAccess
 from auth.permissions import MAINTAINER, Action
-from domain.errors import Forbidden
+from domain.errors import Forbidden, Invalid
 from domain.projects.protection import Movement
-from domain.projects.ref_names import is_like_a_commit, shadows
+from domain.projects.ref_names import counterpart, is_like_a_commit, shadows
+from git.reading.ref_presence import has_ref
 from git.repository import Repository
 from git.transport.push import RefUpdate
 from git.writing.merging import is_ancestor
@@ -16,6 +17,11 @@ from git.writing.merging import is_ancestor
 DEFAULT_BRANCH: Final = "The default branch of a project cannot be deleted."
 LIKE_A_SHA: Final = "You cannot create a {kind} with a 40-character hexadecimal {kind} name."
 """A name like this would hide a commit, or be hidden by it."""
+TAKEN: Final = (
+    "You cannot create the {kind} {name}: there is a {other} of that name, and whoever names one could get the other. "
+    "Choose another name, or delete the {other} first."
+)
+_KINDS: Final = ({"kind": "branch", "other": "tag"}, {"kind": "tag", "other": "branch"})
 
 
 class Door(StrEnum):
@@ -29,7 +35,7 @@ class Door(StrEnum):
 async def require_updates(
     access: ProjectAccess, repository: Repository, updates: Sequence[RefUpdate], door: Door
 ) -> None:
-    """Raise `Forbidden`, in words fit for `git push`, unless the caller may carry out all of these updates.
+    """Raise `Forbidden` or `Invalid`, in words fit for `git push`, unless the caller may do all of these updates.
 
     Nothing has been moved or noted when this is asked; one update that is forbidden forbids them all. Whether a push is
     forced only git can say when it has the commits (`forbids_force`). What is protected is deleted over the API, by
@@ -42,6 +48,8 @@ async def require_updates(
         if not (update.is_branch or update.is_tag):
             continue
         _require_name(update)
+        if update.is_create and await _is_taken(repository, update, updates):
+            raise Invalid(TAKEN.format(**_KINDS[update.is_tag], name=update.short_name))
         movement = await _movement(repository, update, door)
         if movement is Movement.DELETE and door is Door.API and access.level >= MAINTAINER:
             continue
@@ -59,6 +67,13 @@ def _require_name(update: RefUpdate) -> None:
         raise Forbidden(LIKE_A_SHA.format(kind=kind))
     if why := shadows(update.short_name):
         raise Forbidden(f"You cannot create or move a {kind} named {update.short_name}: it {why}.")
+
+
+async def _is_taken(repository: Repository, update: RefUpdate, updates: Sequence[RefUpdate]) -> bool:
+    """Whether the name is that of a tag, for a branch, or the reverse: one that is there, or comes beside it."""
+    other = counterpart(update.ref)
+    beside = any(one.ref == other and not one.is_delete for one in updates)
+    return beside or await has_ref(repository.path, other)
 
 
 def forbids_force(access: ProjectAccess, updates: Sequence[RefUpdate]) -> bool:

@@ -2,16 +2,19 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from cli.doctor_checks.check import Check, State
-from git.reading.shadowing import shadowing_refs
+from git.reading.shadowing import ambiguous_names, shadowing_refs
 from settings import Settings
 
 NAME: Final = "ref names"
 _NAMED: Final = 10
 """How many refs the row names."""
+_SHADOWING: Final = "could be taken for other refs, and are never meant by a short name"
+_PAIRS: Final = "names of a branch and of a tag, which includes, pipelines, needs and archives refuse until one is gone"
 _REPOSITORY: Final = re.compile(r"([1-9][0-9]*)\.git")
 _FIX: Final = (
     "Look at who pushed them, then remove each: `git push origin --delete NAME`, or "
@@ -26,9 +29,14 @@ async def ref_names(settings: Settings) -> Check:
 
 def _look(root: Path) -> Check:
     folders = [path for path in root.glob("*.git") if _REPOSITORY.fullmatch(path.name)] if root.is_dir() else []
-    found = [f"{name} of project {path.stem}" for path in sorted(folders) for name in shadowing_refs(path)]
-    if not found:
+    shadowing = [f"{name} of project {path.stem}" for path in sorted(folders) for name in shadowing_refs(path)]
+    pairs = [f"{name} of project {path.stem}" for path in sorted(folders) for name in ambiguous_names(path)]
+    told = [f"{words}: {_named(found)}" for words, found in ((_SHADOWING, shadowing), (_PAIRS, pairs)) if found]
+    if not told:
         return Check(NAME, State.OK, "no branch or tag could be taken for another ref")
+    return Check(NAME, State.WARN, "; ".join(told), _FIX)
+
+
+def _named(found: Sequence[str]) -> str:
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    told = f"could be taken for other refs, and are never meant by a short name: {', '.join(found[:_NAMED])}{more}"
-    return Check(NAME, State.WARN, told, _FIX)
+    return f"{', '.join(found[:_NAMED])}{more}"

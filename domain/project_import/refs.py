@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.project_import.plan import NotCarried
-from domain.projects.ref_names import HEADS, TAGS, is_like_a_commit, shadows, short_name
+from domain.projects.ref_names import HEADS, TAGS, counterpart, is_like_a_commit, shadows, short_name
 
 BRANCH: Final = "branch"
 TAG: Final = "tag"
@@ -14,6 +14,7 @@ _MERGE: Final = "Merge the two by hand, or remove the branch here, and import ag
 _MOVED: Final = "It names another commit here."
 _REMOVE: Final = "Remove the one that is wrong, and import again."
 _LIKE_A_SHA: Final = "It is named like a commit, which is refused here."
+_TAKEN: Final = "There is a {} of that name, and whoever names one could get the other, which is refused here."
 _RENAME: Final = "Give it another name at the source."
 
 
@@ -52,6 +53,8 @@ def plan(
             same.append(name)
         elif is_like_a_commit(short(name)):
             left.append(not_carried(name, _LIKE_A_SHA, _RENAME, failed=False))
+        elif have is None and _is_taken(name, source, present, first):
+            left.append(not_carried(name, _TAKEN.format(kind_of(counterpart(name))), _RENAME, failed=False))
         elif why := shadows(short(name)):
             left.append(not_carried(name, f"Its name {why}, which is refused here.", _RENAME, failed=False))
         elif have is None or name in behind:
@@ -61,6 +64,16 @@ def plan(
         else:
             left.append(not_carried(name, _DIVERGED, _MERGE))
     return Refs(tuple(push), tuple(same), tuple(left))
+
+
+def _is_taken(name: str, source: Mapping[str, str], present: Mapping[str, str], first: str) -> bool:
+    """Whether a branch that is not here yet has the name of a tag, or the reverse.
+
+    Of two new ones the tag is pushed, but for the branch `first`.
+    """
+    other = counterpart(name)
+    loses_to = HEADS if other == f"{HEADS}{first}" else TAGS
+    return other in present or (name != f"{HEADS}{first}" and other.startswith(loses_to) and other in source)
 
 
 def short(name: str) -> str:

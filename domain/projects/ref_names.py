@@ -1,7 +1,8 @@
 """Names of refs: short and full, and which ones no branch and no tag may have, since they would shadow others.
 
-Whatever else exists, `main` means `refs/heads/main`, `refs/heads/main` means itself and `HEAD` the default branch. A
-branch `refs/heads/main`, whose full name is `refs/heads/refs/heads/main`, could be taken for it.
+A short name means one branch or one tag, `refs/heads/main` means itself and `HEAD` the default branch. A branch
+`refs/heads/main`, whose full name is `refs/heads/refs/heads/main`, could be taken for it; so could a branch `v1` for
+the tag of that name.
 
 Source of the rules: git's gitrevisions(7), "<refname>", and gitglossary(7), "root ref"; GitLab's documentation,
 "Branches", section "Name your branch".
@@ -37,6 +38,13 @@ def full_ref(name: str, *, tag: bool) -> str:
     if name.startswith("refs/"):
         return name
     return f"{TAGS if tag else HEADS}{name}"
+
+
+def counterpart(ref: str) -> str:
+    """The full name of the tag that is called as a branch is, and the reverse; empty for any other ref."""
+    if ref.startswith(HEADS):
+        return f"{TAGS}{ref.removeprefix(HEADS)}"
+    return f"{HEADS}{ref.removeprefix(TAGS)}" if ref.startswith(TAGS) else ""
 
 
 def is_full(name: str) -> bool:

@@ -7,15 +7,14 @@ import asyncio
 from pathlib import Path
 
 from git.names import checked_ref
-from git.repository import Repository
 
 
-async def has_ref(repository: Repository, name: str) -> bool:
-    """Whether a repository has a ref of this full name. Raises `Invalid` for a name that git forbids."""
-    if (repository.path / checked_ref(name)).is_file():
+async def has_ref(repository: Path, name: str) -> bool:
+    """Whether a bare repository has a ref of this full name. Raises `Invalid` for a name that git forbids."""
+    if (repository / checked_ref(name)).is_file():
         return True
     # Looked at second: git writes a ref there before it removes the file of its own.
-    return await asyncio.to_thread(_is_packed, repository.path / "packed-refs", name)
+    return await asyncio.to_thread(_is_packed, repository / "packed-refs", name)
 
 
 def _is_packed(file: Path, name: str) -> bool:

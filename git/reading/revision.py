@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from domain.errors import Invalid, NotFound
+from domain.errors import AmbiguousRef, Invalid, NotFound
 from git.repository import Repository
 
 _WAY: Final = re.compile(r"(.+?)((?:[~^]\d{0,9}){1,20})")
@@ -13,12 +13,14 @@ _WAY: Final = re.compile(r"(.+?)((?:[~^]\d{0,9}){1,20})")
 async def commit_named(repository: Repository, name: str) -> str | None:
     """The commit that a branch, tag, full ref name or (abbreviated) sha leads to, and `~` and `^` from there on.
 
-    None when there is none, also for a name that nothing can have.
+    None when there is none, also for a name that nothing can have. Raises `AmbiguousRef`.
     """
     found = _WAY.fullmatch(name)
     base, way = found.groups() if found is not None else (name, "")
     try:
         sha = await repository.resolve(base)
         return sha if sha is None or not way else (await repository.object_ids([f"{sha}{way}^{{commit}}"]))[0]
+    except AmbiguousRef:
+        raise
     except (Invalid, NotFound):
         return None

@@ -9,10 +9,10 @@ from typing import Final
 from uuid import uuid4
 
 from domain.errors import NotFound
-from domain.projects.ref_names import HEADS
+from domain.projects.ref_names import HEADS, TAGS
 from git.command import run
 from git.names import checked_branch, checked_sha
-from git.reading.shadowing import shadowing_refs
+from git.reading.shadowing import ambiguous_names, shadowing_refs
 from git.repository import Repositories, Repository
 
 _COPY_LIMIT: Final = 900.0
@@ -38,10 +38,13 @@ async def has_commit(repository: Repository, sha: str) -> bool:
 async def copied(repositories: Repositories, source: Repository, default_branch: str, branch: str = "") -> Path:
     """A copy of a repository that has no project yet, with all branches and tags that may exist, or with one branch.
 
+    Of a branch and a tag of one name the tag is copied, but for the default branch.
     `Repositories.adopt` gives it to one; a copy that nobody adopts is a folder that harms nobody. Raises `Unavailable`.
     """
     draft = repositories.root / f".copy-{uuid4().hex}"
     left_out = [f"^{name}" for name in await asyncio.to_thread(shadowing_refs, source.path)]
+    pairs = await asyncio.to_thread(ambiguous_names, source.path)
+    left_out += [f"^{TAGS if name == default_branch else HEADS}{name}" for name in pairs]
     refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", *left_out]
     if branch:
         refs = [f"+{HEADS}{checked_branch(branch)}:{HEADS}{branch}"]

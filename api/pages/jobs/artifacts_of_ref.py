@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.routes import RouteList
+from application.pipelines.refs import ref_of_pipelines
 from domain.errors import NotFound
 from models.repositories.artifacts.foreign_archives import of_project
 
@@ -31,8 +32,9 @@ async def latest_artifacts(
     at = next((number for number, part in enumerate(parts) if number and part in _VIEWS), 0)
     if not at:
         raise NotFound(_NONE)
+    meant = await ref_of_pipelines(services.repositories, project.row.id, "/".join(parts[:at]))
     async with services.database.read() as connection:
-        found = await of_project(connection, project.row.id, "/".join(parts[:at]), job)
+        found = await of_project(connection, project.row.id, *meant, job)
     if found is None:
         raise NotFound(_NONE)
     rest = "/".join(quote(part, safe="") for part in parts[at:])

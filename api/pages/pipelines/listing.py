@@ -20,6 +20,7 @@ from application.access import ProjectAccess, access_to
 from auth.permissions import Action
 from domain.errors import NotFound
 from domain.pipelines.status import Status
+from domain.projects.ref_names import HEADS
 from models.notifications import project_topic
 from models.repositories.accounts import accounts
 from models.repositories.paging import Slice, slice_of
@@ -132,7 +133,10 @@ async def _has_files(services: Services, project: ProjectAccess) -> bool:
         repository = services.repositories.get(project.row.id)
     except NotFound:
         return False
-    return bool(project.row.default_branch) and await repository.resolve(project.row.default_branch) is not None
+    return (
+        bool(project.row.default_branch)
+        and await repository.resolve(f"{HEADS}{project.row.default_branch}") is not None
+    )
 
 
 @router.get("/-/pipelines/events")

@@ -79,7 +79,7 @@ async def _is_ref_gone(services: Services, pipeline: PipelineRow) -> bool:
     if not ref:
         return False
     try:
-        return not await has_ref(services.repositories.get(pipeline.project_id), ref)
+        return not await has_ref(services.repositories.get(pipeline.project_id).path, ref)
     except NotFound:
         return True
 

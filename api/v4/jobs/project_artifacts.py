@@ -11,6 +11,7 @@ from api.v4.access import ProjectDep
 from api.v4.encoded_paths import decoded
 from api.v4.jobs.artifact_access import readable_archive
 from api.v4.jobs.artifacts import ZIP, file_of
+from application.pipelines.refs import ref_of_pipelines
 from auth.permissions import Action
 from domain.errors import NotFound
 from models.repositories.artifacts import artifacts
@@ -32,8 +33,9 @@ async def get_artifacts_of_ref(
         ref, _, last = place.rpartition("/")
         if last != "download":
             raise NotFound("Not Found")
+    meant = await ref_of_pipelines(services.repositories, project.row.id, decoded(ref))
     async with services.database.read() as connection:
-        found = await of_project(connection, project.row.id, decoded(ref), job)
+        found = await of_project(connection, project.row.id, *meant, job)
     if found is None:
         raise NotFound("Not Found")
     row = await readable_archive(services, project, found.id)

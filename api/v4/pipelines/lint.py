@@ -36,6 +36,7 @@ from auth.permissions import Action
 from domain.config.plan import Plan
 from domain.errors import ConfigInvalid, Invalid, PipelineFiltered
 from domain.projects.config_place import CONFIG_FILE, ConfigSource
+from domain.projects.ref_names import HEADS
 from git.repository import Repository
 from models.repositories.accounts import accounts
 from models.repositories.pipelines.pipelines import PipelineRequest
@@ -111,7 +112,7 @@ async def lint_committed(
 
 
 async def _request(project: ProjectAccess, repository: Repository, ref: str) -> PipelineRequest:
-    name, tag, sha = await find_ref(repository, ref or project.row.default_branch)
+    name, tag, sha = await find_ref(repository, ref or f"{HEADS}{project.row.default_branch}")
     request = PipelineRequest(
         project_id=project.row.id, user_id=project.caller.user_id, ref=name, sha=sha, source="push", tag=tag
     )

@@ -55,6 +55,7 @@ _LATEST: Final = (
     .order_by(pipeline.c.id.desc())
     .limit(1)
 )
+_LATEST_OF_KIND: Final = _LATEST.where(pipeline.c.tag == bindparam("b_tag"))
 _KEPT: Final = (
     select(pipeline.c.id)
     .join(project, project.c.id == pipeline.c.project_id)
@@ -106,9 +107,18 @@ async def in_family(connection: AsyncConnection, own_id: int, pipeline_id: int, 
     return await _successful(connection, pipeline_id, name)
 
 
-async def of_project(connection: AsyncConnection, project_id: int, ref: str, name: str) -> ForeignJobRow | None:
-    """A successful job of the latest successful pipeline of a ref, child pipelines left out."""
-    found = (await connection.execute(_LATEST, {"b_project": project_id, "b_ref": ref})).scalar()
+async def of_project(
+    connection: AsyncConnection, project_id: int, ref: str, tag: bool | None, name: str
+) -> ForeignJobRow | None:
+    """A successful job of the latest successful pipeline of a ref, child pipelines left out.
+
+    `tag` is whether the ref is one, None where either will do.
+    """
+    asked = {"b_project": project_id, "b_ref": ref}
+    if tag is None:
+        found = (await connection.execute(_LATEST, asked)).scalar()
+    else:
+        found = (await connection.execute(_LATEST_OF_KIND, asked | {"b_tag": tag})).scalar()
     return None if found is None else await _successful(connection, found, name)
 
 
