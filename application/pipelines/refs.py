@@ -6,8 +6,10 @@ from domain.errors import AmbiguousRef, Invalid, NotFound
 from domain.projects.ref_names import HEADS, TAGS
 from git.reading.ref_presence import has_ref
 from git.repository import Repositories, Repository
+from models.repositories.projects.listings import PipelineFilter
 
 _KINDS: Final = ((HEADS, False), (TAGS, True))
+_SCOPES: Final = {None: "", False: "branches", True: "tags"}
 
 
 async def find_ref(repository: Repository, name: str) -> tuple[str, bool, str]:
@@ -41,3 +43,9 @@ async def ref_of_pipelines(repositories: Repositories, project_id: int, name: st
     if len(there) > 1:
         raise AmbiguousRef(name)
     return name, there[0] if there else None
+
+
+async def pipelines_of_ref(repositories: Repositories, project_id: int, name: str, **equal: str) -> PipelineFilter:
+    """Which pipelines a name of a ref means, narrowed by columns. Raises `AmbiguousRef`."""
+    ref, tag = await ref_of_pipelines(repositories, project_id, name)
+    return PipelineFilter({"ref": ref, **equal}, _SCOPES[tag])

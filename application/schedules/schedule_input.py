@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from application.pipelines.refs import find_ref
-from domain.errors import FieldsInvalid, Invalid, NotFound
+from domain.errors import AmbiguousRef, FieldsInvalid, Invalid, NotFound
 from domain.projects.ref_names import full_ref
 from domain.schedules.cron import parse
 from domain.schedules.cron_ticks import next_tick
@@ -100,14 +100,10 @@ async def found_ref(repositories: Repositories, project_id: int, name: str) -> s
         raise FieldsInvalid(ref="can't be blank")
     try:
         repository = repositories.get(project_id)
-        if not name.startswith("refs/"):
-            both = [*await repository.refs(f"refs/heads/{name}"), *await repository.refs(f"refs/tags/{name}")]
-            if {ref.name for ref in both} >= {f"refs/heads/{name}", f"refs/tags/{name}"}:
-                raise FieldsInvalid(ref="is ambiguous")
         short, tag, _ = await find_ref(repository, name)
+    except AmbiguousRef as error:
+        raise FieldsInvalid(ref=f"is ambiguous: {error}") from error
     except (NotFound, Invalid) as error:
-        if isinstance(error, FieldsInvalid):
-            raise
         raise FieldsInvalid(ref="Reference not found") from error
     return full_ref(short, tag=tag)
 

@@ -13,12 +13,13 @@ from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.projects.badge_picture import MAX_KEY, MAX_KEY_WIDTH, MAX_VALUE_WIDTH, picture
 from api.routes import RouteList
+from application.pipelines.refs import pipelines_of_ref
 from domain.errors import NotFound
 from domain.pipelines.status import Status
 from domain.projects.badges import Thresholds, said_of_coverage, said_of_release, said_of_status
 from models.repositories.artifacts import releases
 from models.repositories.logs import coverage
-from models.repositories.projects.listings import PipelineFilter, latest_pipeline
+from models.repositories.projects.listings import latest_pipeline
 
 router = RouteList(prefix=PREFIX)
 
@@ -59,7 +60,7 @@ async def pipeline_badge(
     ref: str, project: PageProjectDep, services: ServicesDep, look: LookDep, ignore_skipped: bool = False
 ) -> Response:
     """The status of the newest pipeline of a ref, with `ignore_skipped` of the newest that was not skipped."""
-    wanted = PipelineFilter({"ref": ref})
+    wanted = await pipelines_of_ref(services.repositories, project.row.id, ref)
     async with services.database.read() as connection:
         left_out = [Status.SKIPPED] if ignore_skipped else []
         row = await latest_pipeline(connection, project.row.id, wanted, left_out)
@@ -80,7 +81,7 @@ async def coverage_badge(
     min_medium: _Percent = 75,
 ) -> Response:
     """The coverage of the newest successful pipeline of a ref, or that of its job of a name."""
-    wanted = PipelineFilter({"ref": ref, "status": Status.SUCCESS})
+    wanted = await pipelines_of_ref(services.repositories, project.row.id, ref, status=Status.SUCCESS)
     async with services.database.read() as connection:
         row = await latest_pipeline(connection, project.row.id, wanted)
         found = [] if row is None else await coverage.of_pipeline(connection, row.id, job)

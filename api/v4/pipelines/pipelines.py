@@ -18,11 +18,12 @@ from api.v4.parameters import given
 from api.v4.representation.pipelines import ListedPipelineResponse, PipelineDetailsResponse, listed_pipeline, pipeline
 from application.pipelines import removal
 from application.pipelines.creation import create_pipeline
-from application.pipelines.refs import find_ref
+from application.pipelines.refs import find_ref, pipelines_of_ref
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
 from domain.pipelines.coverage import average
+from domain.projects.ref_names import HEADS
 from models.repositories.accounts import accounts
 from models.repositories.logs import coverage
 from models.repositories.paging import slice_of
@@ -100,7 +101,8 @@ async def latest_pipeline(
     project: ProjectDep, services: ServicesDep, ref: Annotated[str, Query()] = ""
 ) -> PipelineDetailsResponse:
     """The newest pipeline of a ref (of the default branch without one)."""
-    wanted = PipelineFilter({"ref": ref or project.row.default_branch})
+    name = ref or f"{HEADS}{project.row.default_branch}"
+    wanted = await pipelines_of_ref(services.repositories, project.row.id, name)
     async with services.database.read() as connection:
         row = await listings.latest_pipeline(connection, project.row.id, wanted)
     if row is None:

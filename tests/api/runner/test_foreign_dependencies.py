@@ -19,6 +19,7 @@ from models.repositories.projects import projects
 from tests.api.runner.test_artifacts import archive
 from tests.api.runner.world import SHA, World
 from tests.compiling import plan_of
+from tests.git.serving import git, new_work_tree
 
 BUILD = "build: {script: make, artifacts: {paths: [out]}}\n"
 OF_PARENT = "use: {script: cat out, retry: 2, needs: [{pipeline: $PARENT_PIPELINE_ID, job: build}]}\n"
@@ -105,6 +106,32 @@ async def test_a_child_gets_the_artifacts_of_its_parents_job_by_a_token_for_noth
     assert (await world.put({**job, "token": dependency["token"]}, "success", b"")).status_code == 403
     assert (await world.put(job, "success", b"")).status_code == 200
     assert (await fetched(world, build, dependency["token"])).status_code == 403, "the job has ended"
+
+
+@pytest.mark.parametrize("kinds", [["heads"], ["tags"], ["heads", "tags"]])
+async def test_a_need_of_a_tags_job_takes_nothing_of_a_branch_of_that_name(world: World, kinds: list[str]) -> None:
+    of_tag, of_branch = archive(out="tag"), archive(out="branch")
+    _, tagged = await succeed(world, of_tag, ref="v1", tag=True)
+    _, branch = await succeed(world, of_branch, ref="v1")
+    repository = await world.services.repositories.create(world.project_id, "main")
+    tree = world.services.settings.home / "tree"
+    await new_work_tree(tree, {"a": "a"})
+    await git("push", "-q", repository.path, *(f"main:refs/{kind}/v1" for kind in kinds), cwd=tree)
+    path = await path_of(world)
+    pipeline_id = await begin(world, f"use: {{script: x, needs: [{{project: {path}, job: build, ref: v1}}]}}\n")
+    if len(kinds) == 2:
+        assert "`v1` is the name of a branch and of a tag" in await failed(world, pipeline_id)
+        return
+    (dependency,) = (await world.job())["dependencies"]
+    assert dependency["id"] == (tagged if kinds == ["tags"] else branch)
+
+
+async def path_of(world: World) -> str:
+    """The full path of the project."""
+    async with world.services.database.read() as connection:
+        row = await projects.find(connection, world.project_id)
+    assert row is not None
+    return row.full_path
 
 
 async def test_the_whole_family_of_pipelines_may_be_asked(world: World) -> None:

@@ -314,15 +314,27 @@ async def test_places_of_a_component_and_what_is_said_when_there_is_none(site: S
         assert response.message.startswith(f"component '{address}' - {told}")
 
 
-async def test_a_tag_is_stronger_than_a_branch_of_the_same_name(site: Site) -> None:
+async def test_nothing_is_taken_from_a_name_that_a_branch_and_a_tag_have(site: Site) -> None:
     other = await other_place(site)
     await git("tag", "stable", cwd=other.folder)
     await other.push("refs/tags/stable")
+    asked, address = await sources(site), f"{site.services.settings.url_host}/{other.path}/scan@stable"
+    questions = (
+        ComponentFile(address),
+        ProjectFile(other.path, "ci/lib.yml", "stable"),
+        Tree(project=other.path, ref="stable"),
+    )
+    assert not any(isinstance(one, Absent) for one in (await asked.answer_all(questions)).values())
     await other.commit({"templates/scan.yml": "branch"}, "HEAD:refs/heads/stable")
-    address = f"{site.services.settings.url_host}/{other.path}/scan@stable"
-    response = await (await sources(site)).answer(ComponentFile(address))
-    assert isinstance(response, Fetched)
-    assert response.text == "short"
+    for question in questions:
+        answer = await (await sources(site)).answer(question)
+        assert isinstance(answer, Absent), answer
+        assert "`stable` is the name of a branch and of a tag. Say `refs/heads/stable` or" in answer.message
+    asked = await sources(site)
+    for ref, text in (("refs/tags/stable", "lib: {}"), ("refs/heads/stable", "lib: {}")):
+        answer = await asked.answer(ProjectFile(other.path, "ci/lib.yml", ref))
+        assert isinstance(answer, Fetched), answer
+        assert answer.text == text
 
 
 async def test_changed_paths_of_events(site: Site) -> None:
@@ -368,6 +380,11 @@ async def test_changed_paths_compared_with_a_ref(site: Site) -> None:
     alone = await asked.answer(ChangedPaths("alone"))
     assert isinstance(alone, Paths)
     assert set(alone.paths) == {*FILES, "feature.md", "alone.md"}
+    await git("tag", "alone", "feature", cwd=place.folder)
+    await place.push("refs/tags/alone")
+    answer = await asked.answer(ChangedPaths("alone"))
+    assert isinstance(answer, Absent), answer
+    assert "`alone` is the name of a branch and of a tag" in answer.message
     for ref in ("gone", "--all", "main..feature", ""):
         expected = Absent() if ref else Paths(known=False)
         assert await asked.answer(ChangedPaths(ref)) == expected

@@ -84,6 +84,33 @@ async def test_the_api_makes_none(site: Site, developer: Person, name: str) -> N
     assert shadowing_refs(folder(site)) == []
 
 
+@pytest.mark.parametrize("is_protected", [False, True])
+async def test_no_way_in_makes_a_branch_of_a_tags_name_or_the_reverse(
+    site: Site, developer: Person, is_protected: bool
+) -> None:
+    if is_protected:
+        status, text = await call(site, site.root, "POST", "/protected_tags", name="v*")
+        assert status == 201, text
+    before = {ref.name for ref in await site.services.repositories.get(site.world.project_id).refs()}
+    tree, address = site.folder / "tree", await remote(site, developer.token, "dev")
+    for specs in (["main:refs/heads/v1"], ["main:refs/tags/main"], ["main:refs/heads/new", "main:refs/tags/new"]):
+        code, words = await try_git("push", address, *specs, cwd=tree)
+        assert (code, "there is a " in words) == (1, True), words
+    action = {"action": "create", "file_path": "b", "content": "b"}
+    commit = {"start_branch": "main", "commit_message": "x"}
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("/repository/branches", {"branch": "v1", "ref": "main"}),
+        ("/repository/tags", {"tag_name": "main", "ref": "main"}),
+        ("/repository/commits", {"branch": "v1", "actions": [action], **commit}),
+        ("/repository/files/b", {"branch": "v1", "content": "b", **commit}),
+        ("/releases", {"tag_name": "main", "ref": "main", "name": "r"}),
+    )
+    for path, body in wrong:
+        status, text = await call(site, developer, "POST", path, **body)
+        assert (status, "there is a " in text) == (400, True), (path, status, text)
+    assert {ref.name for ref in await site.services.repositories.get(site.world.project_id).refs()} == before
+
+
 async def test_one_from_before_hides_nothing_and_can_only_go_away(site: Site, developer: Person) -> None:
     tree, repository = site.folder / "tree", folder(site)
     evil = await git("rev-parse", "main", cwd=tree)

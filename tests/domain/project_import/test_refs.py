@@ -38,6 +38,24 @@ def test_one_that_is_named_like_a_commit_stays_behind(name: str) -> None:
     assert (found.push, [one.failed for one in found.not_carried]) == ((), [False])
 
 
+@pytest.mark.parametrize(
+    ("source", "present", "pushed"),
+    [
+        (["refs/heads/v1", "refs/tags/v1"], [], ["refs/tags/v1"]),
+        (["refs/heads/main", "refs/tags/main"], [], ["refs/heads/main"]),
+        (["refs/heads/v1"], ["refs/tags/v1"], []),
+        (["refs/tags/v1"], ["refs/heads/v1"], []),
+    ],
+)
+def test_of_a_branch_and_a_tag_of_one_name_one_stays_behind(
+    source: list[str], present: list[str], pushed: list[str]
+) -> None:
+    found = plan(dict.fromkeys(source, A), dict.fromkeys(present, A), first="main")
+    assert list(found.push) == pushed
+    (left,) = found.not_carried
+    assert (left.failed, "which is refused here" in left.reason) == (False, True)
+
+
 def test_only_branches_of_both_sides_are_compared() -> None:
     source = {"refs/heads/a": A, "refs/heads/b": A, "refs/heads/c": A, "refs/tags/t": A}
     assert differing(source, {"refs/heads/a": B, "refs/heads/b": A, "refs/tags/t": B}) == ["refs/heads/a"]
