@@ -44,6 +44,7 @@ _NO_CACHE: Final = {"Cache-Control": "no-cache, max-age=0, must-revalidate", "Ex
 _REPOSITORY: Final = f"/{{path:{PROJECT_PATH}}}.git"
 _ELSEWHERE: Final = "Forbidden: this job token is for another project, and this one does not let its jobs in."
 _NO_PUSH: Final = "Forbidden: a job token cannot push."
+_NO_MEMBER: Final = "Forbidden: the user of this job may not read this project any more, and so may its token not."
 _BLOCKED: Final = "Forbidden: the user of this job is blocked, and so is the job's token."
 _VERBS: Final = {Service.RECEIVE_PACK: "push to", Service.UPLOAD_PACK: "fetch from"}
 _USES: Final = {Service.RECEIVE_PACK: Use.PUSH, Service.UPLOAD_PACK: Use.FETCH}
@@ -179,10 +180,8 @@ async def _access_of_job(services: Services, token: str, path: str, service: Ser
         user = await user_of(services, claims)
     except Unauthenticated as error:
         raise Forbidden(_BLOCKED) from error
-    if row is not None and row.id == claims.project_id:
-        access = ProjectAccess(row, NOBODY, 0, Protection())
-    else:
-        access = await _of_another(services, user, path)
+    is_own = row is not None and row.id == claims.project_id
+    access = await (_of_own if is_own else _of_another)(services, user, path)
     async with services.database.write() as connection:
         await held(connection, claims)
     return GitAccess(access, services.repositories.get(access.row.id), f"job {claims.job_id}")
@@ -194,6 +193,16 @@ async def _access_of_job_of_pod(services: Services, calling: JobOfPod, path: str
         raise Forbidden(_NO_PUSH)
     access = await _of_another(services, await caller_of_job(services, calling), path)
     return GitAccess(access, services.repositories.get(access.row.id), calling.key)
+
+
+async def _of_own(services: Services, user: Caller, path: str) -> ProjectAccess:
+    """The job's own project, if its user may still read it: they may have left while the job ran."""
+    try:
+        access = await access_to(services, user, path)
+        access.require(Action.READ)
+    except (NotFound, Unauthenticated, Forbidden) as error:
+        raise Forbidden(_NO_MEMBER) from error
+    return access
 
 
 async def _of_another(services: Services, user: Caller, path: str) -> ProjectAccess:

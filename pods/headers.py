@@ -33,11 +33,18 @@ class Proxies:
         self._networks: list[IPv4Network | IPv6Network] = [ip_network(part, strict=False) for part in parts]
 
     def origin(self, received: CIMultiDictProxy[str], peer: str, proto: str) -> tuple[str, str]:
-        """Address and scheme of the client that `peer` speaks for; its own, and ours, if it is no such proxy."""
+        """Address and scheme of the client that `peer` speaks for; its own, and ours, if it is no such proxy.
+
+        Of what stands in such a header only the last word is the proxy's own, on whatever line: those before it may be
+        the client's.
+        """
         if not self._networks or not any(ip_address(peer) in network for network in self._networks):
             return peer, proto
-        client = received.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        return client or peer, received.get("X-Forwarded-Proto") or proto
+        return _last_word(received, "X-Forwarded-For") or peer, _last_word(received, "X-Forwarded-Proto") or proto
+
+
+def _last_word(received: CIMultiDictProxy[str], name: str) -> str:
+    return ",".join(received.getall(name, ())).rpartition(",")[2].strip()
 
 
 def request_headers(received: CIMultiDictProxy[str], *, peer: str, proto: str) -> CIMultiDict[str]:

@@ -12,7 +12,8 @@ from application.access import ProjectAccess
 from application.pushes.tagging import make_tag
 from application.services import Services
 from auth.permissions import Action
-from domain.errors import Invalid, Refused, Unprocessable
+from domain.errors import Forbidden, Invalid, Refused, Unprocessable
+from domain.projects.protection import Movement
 from domain.projects.release_links import check_links
 from git.names import checked_ref
 from git.repository import Repository
@@ -51,6 +52,16 @@ def moment_of(text: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def require_release(access: ProjectAccess, tag: str) -> None:
+    """Raise `Forbidden` unless the caller may make, change and delete the release of a tag: whoever may make the tag.
+
+    Source: GitLab: "Releases", "Release permissions with protected tags".
+    """
+    access.require(Action.PUSH)
+    if access.protection.refusal(tag, Movement.CREATE, access.level, tag=True):
+        raise Forbidden(f"The tag {tag} is protected: only who may create it may make, change or delete its release.")
+
+
 async def prepare_release(
     services: Services, access: ProjectAccess, user: UserRow, repository: Repository, new: NewRelease
 ) -> dict[str, Any]:
@@ -59,7 +70,7 @@ async def prepare_release(
     `user` is who releases; they must be allowed to push. Raises `Forbidden`, `Invalid`, `Refused` for what
     will never do, `Unavailable` and `StorageFull` for what may do later.
     """
-    access.require(Action.PUSH)
+    require_release(access, new.tag)
     check_text(name=new.name, description=new.description, milestones=new.milestones)
     _check(new)
     sha = await _commit_of_tag(services, access, user, repository, new)

@@ -15,7 +15,7 @@ from domain.errors import Unavailable
 from models.repositories.pipelines.job_rows import job
 from models.repositories.pipelines.pipelines import pipeline
 from models.repositories.pipelines.pushes import push as push_table
-from tests.api.v4.site import Site, open_site, serving
+from tests.api.v4.site import Person, Site, open_site, serving
 from tests.git.serving import git
 
 CONFIG = "build: {script: make}\n"
@@ -176,10 +176,11 @@ async def test_a_stranger_is_asked_who_he_is_and_a_reporter_may_not_push(site: S
     assert response.headers["www-authenticate"].startswith("Basic")
 
 
-async def running_job(site: Site) -> tuple[Path, dict[str, Any], str]:
+async def running_job(site: Site, pusher: Person | None = None) -> tuple[Path, dict[str, Any], str]:
     """A work tree that was pushed, the job of its pipeline that runs, and where that fetches from with its token."""
     tree = await work_tree(site)
-    await git("push", "-q", await remote(site), "main", cwd=tree)
+    address = await (remote(site) if pusher is None else remote(site, pusher.token, pusher.username))
+    await git("push", "-q", address, "main", cwd=tree)
     (made,) = await pipelines_of(site)
     await site.world.settle(made.id)
     job = await site.world.job()
@@ -201,6 +202,17 @@ async def test_the_job_of_somebody_who_is_blocked_reads_nothing(site: Site) -> N
     tree, _, url = await running_job(site)
     assert (await try_git("ls-remote", url, cwd=tree))[0] == 0
     await site.block(site.root)
+    code, said = await try_git("ls-remote", url, cwd=tree)
+    assert (code != 0, "403" in said) == (True, True)
+
+
+async def test_the_job_of_somebody_who_has_left_the_project_reads_nothing(site: Site) -> None:
+    developer = await site.person("dev", 40)
+    tree, _, url = await running_job(site, developer)
+    assert (await try_git("ls-remote", url, cwd=tree))[0] == 0
+    async with site.client(site.root) as client:
+        left = await client.delete(f"/api/v4/projects/{site.world.project_id}/members/{developer.id}")
+    assert left.status_code == 204, left.text
     code, said = await try_git("ls-remote", url, cwd=tree)
     assert (code != 0, "403" in said) == (True, True)
 

@@ -319,15 +319,20 @@ async def test_of_several_apis_the_next_is_asked_if_one_is_away(client: aiohttp.
 
 
 @pytest.mark.parametrize(("behind", "found"), [("", "127.0.0.1"), ("10.0.0.1,127.0.0.0/8", "203.0.113.9")])
+@pytest.mark.parametrize("said", [("198.51.100.1, 203.0.113.9",), ("198.51.100.1", "203.0.113.9")], ids=["one", "two"])
 async def test_only_a_proxy_that_is_named_says_who_its_client_is(
-    client: aiohttp.ClientSession, behind: str, found: str
+    client: aiohttp.ClientSession, behind: str, found: str, said: tuple[str, ...]
 ) -> None:
     async def tell(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response(dict(request.headers))
 
     settings = front_settings()
     limits = settings.front.model_copy(update={"behind": behind})
-    headers = {"X-Forwarded-For": "198.51.100.1, 203.0.113.9", "X-Forwarded-Proto": "https"}
+    headers = [
+        *(("X-Forwarded-For", line) for line in said),
+        ("X-Forwarded-Proto", "gopher"),
+        ("X-Forwarded-Proto", "https"),
+    ]
     async with (
         serving(settings.model_copy(update={"front": limits})),
         http_upstream(settings.api_port, tell),

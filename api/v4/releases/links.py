@@ -20,7 +20,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.releases.releases import Link, LinkType
 from api.v4.representation.releases import ReleaseLinkResponse, release_link, release_page
 from application.access import ProjectAccess
-from auth.permissions import Action
+from application.releases.releasing import require_release
 from domain.errors import Invalid
 from domain.projects.release_links import link_at, link_of, links_of, with_changed_link, with_link, without_link
 from models.repositories.artifacts import releases
@@ -71,7 +71,7 @@ async def add_link(
     tag: str, new: Annotated[Link, Depends(given(Link))], access: ProjectDep, services: ServicesDep
 ) -> ReleaseLinkResponse:
     """Add a link; no other of the release has its name, address or path."""
-    access.require(Action.PUSH)
+    require_release(access, decoded(tag))
     async with services.database.write() as connection:
         row = await releases.hold(connection, access.row.id, decoded(tag))
         assets, link = with_link(row.assets, new.document())
@@ -96,7 +96,7 @@ async def change_link(
     services: ServicesDep,
 ) -> ReleaseLinkResponse:
     """Change a link."""
-    access.require(Action.PUSH)
+    require_release(access, decoded(tag))
     changes = new.document()
     async with services.database.write() as connection:
         row = await releases.hold(connection, access.row.id, decoded(tag))
@@ -108,7 +108,7 @@ async def change_link(
 @router.delete("/{tag}/assets/links/{link_id}")
 async def remove_link(tag: str, link_id: Id, access: ProjectDep, services: ServicesDep) -> ReleaseLinkResponse:
     """Take a link away; the response is the link as it was."""
-    access.require(Action.PUSH)
+    require_release(access, decoded(tag))
     async with services.database.write() as connection:
         row = await releases.hold(connection, access.row.id, decoded(tag))
         assets, link = without_link(row.assets, link_id)

@@ -24,8 +24,8 @@ from application.releases.releasing import (
     check_text,
     moment_of,
     prepare_release,
+    require_release,
 )
-from auth.permissions import Action
 from domain.errors import NotFound, Refused
 from git.reading.commit import Commit
 from models.repositories.accounts import accounts
@@ -164,7 +164,7 @@ async def create_release(
     new: Annotated[Release, Depends(given(Release))], access: ProjectDep, services: ServicesDep
 ) -> ReleaseResponse:
     """Make a release, and its tag at `ref` if that is missing. Answers 409 when the tag has a release already."""
-    access.require(Action.PUSH)
+    require_release(access, new.tag_name)
     async with services.database.read() as connection:
         user = await accounts.get(connection, access.caller.user_id)
         if await releases.find(connection, access.row.id, new.tag_name) is not None:
@@ -183,8 +183,8 @@ async def change_release(
     tag: str, new: Annotated[ReleaseChanges, Depends(given(ReleaseChanges))], access: ProjectDep, services: ServicesDep
 ) -> ReleaseResponse:
     """Change name, description, time or the names of milestones of a release."""
-    access.require(Action.PUSH)
     name = decoded(tag)
+    require_release(access, name)
     values = new.values(name)
     async with services.database.write() as connection:
         held = await releases.hold(connection, access.row.id, name)
@@ -195,7 +195,7 @@ async def change_release(
 @router.delete("/{tag:path}")
 async def delete_release(tag: str, access: ProjectDep, services: ServicesDep) -> ReleaseResponse:
     """Delete a release and keep its tag; the response is the release as it was."""
-    access.require(Action.PUSH)
+    require_release(access, decoded(tag))
     async with services.database.write() as connection:
         row = await releases.get(connection, access.row.id, decoded(tag))
         await releases.remove(connection, row, services.clock())

@@ -115,3 +115,29 @@ async def test_members_read_links_developers_change_them(site: Site) -> None:
             changed = await client.put(address(site, "/rel%2F1.0/assets/links/1"), json={"link_type": "other"})
             assert changed.status_code == write
             assert (await client.put(address(site, "/rel%2F1.0"), json={"name": "n"})).status_code == write
+
+
+async def test_every_change_of_a_protected_tags_release_asks_who_may_make_the_tag(site: Site) -> None:
+    link, release = "/rel%2F1.0/assets/links", "/rel%2F1.0"
+    changes: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("PUT", release, {"description": "Mine"}),
+        ("POST", link, {"name": "mine", "url": "https://other.example/app"}),
+        ("PUT", f"{link}/1", {"url": "https://other.example/app-2"}),
+        ("DELETE", f"{link}/1", {}),
+        ("DELETE", release, {}),
+        ("POST", "", {"tag_name": "rel/1.0", "description": "Mine"}),
+    )
+    developer = await site.person("dev", DEVELOPER)
+    async with site.client(site.root) as owner, site.client(developer) as client:
+        await released(site, owner, assets={"links": [APP]})
+        before = (await owner.get(address(site, release))).json()
+        tags = f"/api/v4/projects/{site.world.project_id}/protected_tags"
+        assert (await owner.post(tags, json={"name": "rel/*"})).status_code == 201
+        for method, path, body in changes:
+            refused = await client.request(method, address(site, path), json=body or None)
+            assert (refused.status_code, "is protected" in refused.text) == (403, True), (method, path, refused.text)
+        assert (await owner.get(address(site, release))).json() == before
+        assert (await owner.delete(f"{tags}/rel%2F%2A")).status_code == 204
+        for method, path, body in changes:
+            done = await client.request(method, address(site, path), json=body or None)
+            assert done.is_success, (method, path, done.text)
