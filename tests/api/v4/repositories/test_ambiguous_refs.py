@@ -77,6 +77,7 @@ REFUSES: Final = [
     _door(f"GET {COMMIT}/refs", "sha"),
     _door(f"GET {COMMIT}/sequence", "sha"),
     _door(f"GET {COMMIT}/comments", "sha"),
+    _door(f"GET {COMMIT}/merge_requests", "sha"),
     _door(f"POST {COMMIT}/comments", "sha", note="n"),
     _door(f"GET {COMMIT}/statuses", "sha"),
     _door(f"POST {COMMIT}/cherry_pick", "sha", branch="main"),
