@@ -16,6 +16,7 @@ BRANCH = {"CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main", "CI_PIPELINE_
 FEATURE = BRANCH | {"CI_COMMIT_BRANCH": "feature"}
 REQUEST = {"CI_DEFAULT_BRANCH": "main", "CI_PIPELINE_SOURCE": "merge_request_event"}
 TAG = {"CI_COMMIT_TAG": "v1", "CI_DEFAULT_BRANCH": "main", "CI_PIPELINE_SOURCE": "push"}
+LICENSED = {"GITLAB_FEATURES": "dependency_scanning,coverage_fuzzing"}
 ONE_JOB = "\njob: {script: make}\n"
 SCANNERS = {
     "SAST": {"semgrep-sast", "bandit-sast"},
@@ -67,7 +68,6 @@ def test_auto_devops_runs_what_the_files_call_for() -> None:
         "semgrep-sast",
         "bandit-sast",
         "secret_detection",
-        "gemnasium-python-dependency_scanning",
         "container_scanning",
     }
     with_cluster = {"KUBECONFIG": "/path"}
@@ -85,10 +85,37 @@ def test_scanners_run_once_for_a_change(folder: str, kind: str) -> None:
     stable, latest = f"{folder}/{kind}", f"{folder}/{kind}.latest"
     files = ("src/a.py", "requirements.txt")
     expected = SCANNERS[kind]
-    with_request = FEATURE | {"CI_OPEN_MERGE_REQUESTS": "group/app!1"}
-    assert jobs_of(stable, FEATURE, *files) == jobs_of(latest, FEATURE, *files) == expected
-    assert (jobs_of(stable, REQUEST, *files), jobs_of(latest, REQUEST, *files)) == (set(), expected)
+    branch, request = FEATURE | LICENSED, REQUEST | LICENSED
+    with_request = branch | {"CI_OPEN_MERGE_REQUESTS": "group/app!1"}
+    assert jobs_of(stable, branch, *files) == jobs_of(latest, branch, *files) == expected
+    assert (jobs_of(stable, request, *files), jobs_of(latest, request, *files)) == (set(), expected)
     assert (jobs_of(stable, with_request, *files), jobs_of(latest, with_request, *files)) == (expected, set())
+    text = f"include: [{{template: {latest}{ENDING}}}]\nvariables: {{AST_ENABLE_MR_PIPELINES: 'false'}}"
+    assert {job.name for job in plan_of(text, with_request, files).jobs} == expected
+
+
+LICENSED_ONLY: Mapping[str, tuple[set[str], set[str]]] = {
+    "Auto-DevOps": (set(), SCANNERS["Dependency-Scanning"]),
+    "Jobs/Dependency-Scanning": (set(), SCANNERS["Dependency-Scanning"]),
+    "Security/Dependency-Scanning": (set(), SCANNERS["Dependency-Scanning"]),
+    "Security/Coverage-Fuzzing": ({"coverage_fuzzing_unlicensed"}, {"fuzz"}),
+}
+"""What GitLab asks a licence for: the jobs only without it, and only with it. No other template asks for one."""
+
+
+@pytest.mark.parametrize("edition", ["", ".latest"])
+@pytest.mark.parametrize("name", [name.removesuffix(ENDING) for name in names() if ".latest" not in name])
+def test_only_what_gitlab_asks_a_licence_for_asks_for_gitlab_features(name: str, edition: str) -> None:
+    if f"{name}{edition}{ENDING}" not in names():
+        return
+    text = f"include: [{{template: {name}{edition}{ENDING}}}]{ONE_JOB}fuzz: {{extends: .fuzz_base, script: [x]}}\n"
+    text = text if "Fuzzing" in name else text.partition("fuzz:")[0]
+    found = [
+        {job.name for job in plan_of(text, BRANCH | more, ("src/a.py", "requirements.txt", "Dockerfile")).jobs}
+        for more in ({}, LICENSED)
+    ]
+    without, licensed = LICENSED_ONLY.get(name, (set(), set()))
+    assert (found[0] - found[1], found[1] - found[0]) == (without, licensed)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +132,9 @@ def test_scanners_run_once_for_a_change(folder: str, kind: str) -> None:
 )
 def test_everything_can_be_turned_off(template: str, variable: str) -> None:
     files = ("Dockerfile", "requirements.txt", "src/a.py")
-    assert jobs_of(template, BRANCH, *files)
+    assert jobs_of(template, BRANCH | LICENSED, *files)
     for value in ("true", "1"):
-        assert jobs_of(template, BRANCH | {variable: value}, *files) == set()
+        assert jobs_of(template, BRANCH | LICENSED | {variable: value}, *files) == set()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +158,7 @@ def test_single_analyzers(template: str, excluded: dict[str, str], left: set[str
     variables = "".join(f"\n  {name}: '{value}'" for name, value in excluded.items())
     plan = plan_of(
         f"include: [{{template: {template}{ENDING}}}]\nvariables:{variables}",
-        BRANCH,
+        BRANCH | LICENSED,
         ("src/a.py", "requirements.txt", "yarn.lock"),
     )
     assert {job.name for job in plan.jobs} == left
@@ -161,7 +188,7 @@ apply: {{extends: ".terraform:deploy", dependencies: [plan], environment: {{name
 destroy: {{extends: ".terraform:destroy"}}
 fuzz: {{extends: .fuzz_base, script: [./fuzz corpus]}}
 """
-    plan = plan_of(text, BRANCH)
+    plan = plan_of(text, BRANCH | LICENSED)
     assert plan.stages == ("build", "test", "deploy", "fuzz")
     assert {job.name for job in plan.jobs} == {"fmt", "validate", "plan", "apply", "destroy", "fuzz"}
     assert {job.name for job in plan.jobs if job.when == "manual"} == {"apply", "destroy"}
