@@ -55,7 +55,8 @@ def job_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, Any]:
 
 def _commit(facts: Mapping[str, Any], pipeline: PipelineRow) -> dict[str, Any]:
     started, finished = read(facts["pipeline_started_at"]), read(facts["pipeline_finished_at"])
-    lasted = seconds(started, finished)
+    ran = facts.get("pipeline_duration")  # facts of earlier versions have none
+    lasted = seconds(started, finished) if ran is None else ran
     author = pipeline.commit
     return {
         "id": pipeline.id,

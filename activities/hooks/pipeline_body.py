@@ -19,7 +19,7 @@ def pipeline_body(row: EventDeliveryRow, around: Around, url: str) -> dict[str, 
     assert pipeline is not None
     statuses = {job_id: Status(status) for status, ids in facts["builds"].items() for job_id in ids}
     started, finished = read(facts["started_at"]), read(facts["finished_at"])
-    lasted = seconds(started, finished)
+    lasted = facts.get("duration", seconds(started, finished))
     return {
         "object_kind": "pipeline",
         "object_attributes": {

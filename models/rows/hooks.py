@@ -142,3 +142,4 @@ class ChangedPipelineRow:
     status: str
     started_at: datetime | None
     finished_at: datetime | None
+    duration: float | None

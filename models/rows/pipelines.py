@@ -50,6 +50,7 @@ class PipelineRow:
     updated_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    duration: float | None
     warned: bool
 
 

@@ -99,6 +99,7 @@ class Pipeline(SQLModel, table=True):
     updated_at: datetime = moment(nullable=False)
     started_at: datetime | None = moment()
     finished_at: datetime | None = moment()
+    duration: float | None = None
 
 
 class PipelineConfig(SQLModel, table=True):

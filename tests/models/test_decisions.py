@@ -226,3 +226,35 @@ async def test_a_delayed_job_keeps_when_it_is_due(world: World) -> None:
     (snapshot,) = (await world.load(pipeline_id)).pipeline.jobs
     assert (snapshot.status, snapshot.due_at) == (Status.SCHEDULED, due)
     assert await world.status(pipeline_id) == "scheduled"
+
+
+async def test_the_duration_of_a_pipeline_leaves_out_what_it_waited_and_what_was_tried_again(world: World) -> None:
+    """A day before a gate is opened, an hour before a retry, and the attempt that failed do not count."""
+    pipeline_id = await world.begin("""
+        stages: [build, deploy]
+        build: {stage: build, script: a}
+        deploy: {stage: deploy, script: b, when: manual, allow_failure: false}
+    """)
+    first = await world.take()
+    world.seconds += 100
+    await world.end(first, Status.FAILED)
+    await world.settle(pipeline_id)
+    world.seconds += 3_600
+    await world.settle(pipeline_id, Command("retry_job", "again", first))
+    second = await world.take()
+    world.seconds += 50
+    await world.end(second)
+    await world.settle(pipeline_id)
+    so_far = (await world.row(pipeline, id=pipeline_id)).duration
+    assert 50 <= so_far < 60
+    world.seconds += 86_400
+    gate = (await world.row(job, name="deploy")).id
+    await world.settle(pipeline_id, Command("play_job", "gate", gate))
+    await world.take()
+    world.seconds += 20
+    await world.end(gate)
+    await world.settle(pipeline_id)
+    found = await world.row(pipeline, id=pipeline_id)
+    assert found.status == Status.SUCCESS
+    assert so_far + 20 <= found.duration < so_far + 30
+    assert (found.finished_at - found.started_at).total_seconds() > 86_400

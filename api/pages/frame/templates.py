@@ -16,6 +16,7 @@ from domain.diffs.visible_text import visible
 from domain.moments import moment
 from domain.pipelines.named_pipeline import named_pipeline
 from domain.pipelines.shown_status import SHOWN, shown_as, shown_job, shown_whole
+from models.rows.pipelines import PipelineRow
 
 
 def stamp(value: datetime | None) -> Markup:
@@ -39,6 +40,13 @@ def lasted(begin: datetime | None, end: datetime | None) -> Markup:
         text = begin.astimezone(UTC).strftime("since %H:%M:%S UTC")
         return Markup('<time datetime="{}" data-since>{}</time>').format(moment(begin), text)
     return Markup("{}").format(span(max(0.0, (end - begin).total_seconds())))
+
+
+def ran(pipeline: PipelineRow) -> Markup:
+    """How long a pipeline has run, without what it waited; one that has not rested yet shows a running clock."""
+    if pipeline.duration is None:
+        return lasted(pipeline.started_at, pipeline.finished_at)
+    return Markup("{}").format(span(pipeline.duration))
 
 
 def span(seconds: float) -> str:
@@ -78,6 +86,7 @@ def _environment() -> Environment:
         form_token=form_token,
         lasted=lasted,
         named_pipeline=named_pipeline,
+        ran=ran,
         project_sections=SECTIONS,
         shown=SHOWN,
         shown_as=shown_as,

@@ -93,7 +93,7 @@ def pipeline(
     coverage: str | None = None,
 ) -> PipelineDetailsResponse:
     """A pipeline in full."""
-    lasted = span(row.started_at, row.finished_at or now)
+    lasted = span(row.started_at, row.finished_at or now) if row.duration is None else row.duration
     return {
         **listed_pipeline(row, full_path, url),
         "before_sha": row.before_sha,

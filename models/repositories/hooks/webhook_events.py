@@ -97,6 +97,7 @@ _JOBS: Final = (
         pipeline.c.status.label("pipeline_status"),
         pipeline.c.started_at.label("pipeline_started_at"),
         pipeline.c.finished_at.label("pipeline_finished_at"),
+        pipeline.c.duration.label("pipeline_duration"),
         deployment.c.id.label("deployment_id"),
     )
     .join(pipeline, pipeline.c.id == job.c.pipeline_id)
@@ -113,6 +114,7 @@ _PIPELINE: Final = select(
     pipeline.c.status,
     pipeline.c.started_at,
     pipeline.c.finished_at,
+    pipeline.c.duration,
 ).where(pipeline.c.id == bindparam("b_pipeline"))
 _BUILDS: Final = (
     select(job.c.id, job.c.status)
@@ -154,6 +156,7 @@ class _JobRow:
     pipeline_status: str
     pipeline_started_at: datetime | None
     pipeline_finished_at: datetime | None
+    pipeline_duration: float | None
     deployment_id: int | None
 
 
@@ -258,7 +261,9 @@ async def _of_pipeline(connection: AsyncConnection, row: ChangedPipelineRow) -> 
     builds: dict[str, list[int]] = {}
     for job_id, status in await connection.execute(_BUILDS, {"b_pipeline": row.id}):
         builds.setdefault(status, []).append(job_id)
-    facts = {"status": row.status, **_moments(row, "started_at", "finished_at"), "builds": builds}
+    facts: dict[str, Any] = {"status": row.status, **_moments(row, "started_at", "finished_at"), "builds": builds}
+    if row.duration is not None:
+        facts["duration"] = row.duration
     return Happening(row.project_id, Event.PIPELINE, row.user_id, row.id, facts=facts)
 
 
@@ -401,7 +406,7 @@ def delivery_of(
 
 
 def _facts_of_job(row: _JobRow) -> dict[str, Any]:
-    plain = ("status", "runner_id", "failure_reason", "allow_failure", "pipeline_status")
+    plain = ("status", "runner_id", "failure_reason", "allow_failure", "pipeline_status", "pipeline_duration")
     moments = ("queued_at", "started_at", "finished_at", "pipeline_started_at", "pipeline_finished_at")
     return {name: getattr(row, name) for name in plain} | _moments(row, *moments)
 

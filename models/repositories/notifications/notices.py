@@ -74,6 +74,7 @@ class _EndedRow:
     source: str
     started_at: datetime | None
     finished_at: datetime | None
+    duration: float | None
 
 
 _PIPELINE: Final = select(
@@ -85,6 +86,7 @@ _PIPELINE: Final = select(
     pipeline.c.source,
     pipeline.c.started_at,
     pipeline.c.finished_at,
+    pipeline.c.duration,
 ).where(pipeline.c.id == bindparam("b_pipeline"))
 _FAILED_JOBS: Final = (
     select(job.c.id)
@@ -130,7 +132,8 @@ async def pipeline_ended(connection: AsyncConnection, pipeline_id: int, status: 
         health = None if moved is None else Health(moved)
     facts: dict[str, Any] = {"status": str(status)}
     if row.started_at is not None and row.finished_at is not None:
-        facts["seconds"] = round((row.finished_at - row.started_at).total_seconds())
+        whole = (row.finished_at - row.started_at).total_seconds()
+        facts["seconds"] = round(whole if row.duration is None else row.duration)
     if status is Status.FAILED:
         failed = (await connection.execute(_FAILED_JOBS, {"b_pipeline": pipeline_id})).scalars().all()
         facts |= {"failed": list(failed[:MAX_JOBS]), "failed_count": len(failed)}

@@ -17,6 +17,7 @@ from domain.messages import Answer, Decision, Recorded
 from domain.pipelines.operations import Attempt
 from domain.pipelines.pipeline import Job as JobSnapshot
 from domain.pipelines.redundancy import STARTED
+from domain.pipelines.running_time import running_time
 from domain.pipelines.status import COMPLETE, OPEN, Status, settled
 from domain.pipelines.transitions import Transition
 from domain.pipelines.verdict import PROTECTED_ENVIRONMENT, Verdict
@@ -140,6 +141,16 @@ _SET_PIPELINE: Final = (
         finished_at=bindparam("b_finished"),
     )
 )
+_SET_DURATION: Final = (
+    update(pipeline).where(pipeline.c.id == bindparam("b_pipeline")).values(duration=bindparam("b_duration"))
+)
+_PERIODS: Final = select(job.c.started_at, job.c.finished_at).where(
+    job.c.pipeline_id == bindparam("b_pipeline"),
+    ~job.c.retried,
+    job.c.started_at.is_not(None),
+    job.c.status.in_((Status.SUCCESS, Status.FAILED, Status.CANCELED)),
+)
+_AT_REST: Final = COMPLETE | {Status.MANUAL, Status.SCHEDULED}
 _STATUS: Final = select(pipeline.c.status).where(pipeline.c.id == bindparam("b_pipeline"))
 _FOLLOWERS: Final = select(
     exists().where(job.c.downstream_id == bindparam("b_pipeline"), ~job.c.retried).label("here"),
@@ -287,6 +298,9 @@ async def _refold(connection: AsyncConnection, decision: Decision, before: Head,
     )
     if written.rowcount == 0:
         raise Stale
+    if status in _AT_REST:
+        periods = [(begin, end or now) for begin, end in await connection.execute(_PERIODS, values)]
+        await connection.execute(_SET_DURATION, values | {"b_duration": running_time(periods) if periods else None})
     if status != was:
         await webhook_events.pipeline_changed(connection, decision.pipeline_id, before.watched, status, now)
     return status
