@@ -126,7 +126,15 @@ async def engine() -> AsyncIterator[Engine]:
                 yield made
     finally:
         if not kept:
-            await asyncio.to_thread(shutil.rmtree, folder)
+            await asyncio.to_thread(_remove, folder)
+
+
+def _remove(folder: Path) -> None:
+    """All of an engine that has ended; it leaves the namespace of its network mounted."""
+    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for place in reversed([place for place in mounted if place.startswith(f"{folder}/")]):
+        subprocess.run(["umount", place], check=True)
+    shutil.rmtree(folder)
 
 
 @contextmanager
