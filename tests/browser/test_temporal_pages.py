@@ -76,7 +76,9 @@ async def test_the_list_shows_project_ref_and_status(pod: Pod, temporal: Tempora
         await page.get_by_role("dialog").get_by_role("textbox").fill("Pipelines")
         await page.get_by_role("dialog").get_by_role("button", name="Save").click()
         await page.goto(f"{temporal.pages}/namespaces/default/workflows")
-        await page.get_by_role("button", name="Pipelines", exact=True).first.click()
+        await page.get_by_test_id("saved-views-button").click()
+        await page.get_by_text("Pipelines", exact=True).first.click()
+        await expect(page.get_by_role("button", name='WorkflowType = "Pipeline"')).to_be_visible()
         for shown in ("acme/tool", "main", "success"):
             await expect(row.get_by_text(shown, exact=True).first).to_be_visible()
 
