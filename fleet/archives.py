@@ -18,6 +18,8 @@ SUFFIXES: Final = {"zip": ".zip", "gzip": ".gz", "raw": ""}
 COPY_SIZE: Final = 256 * 1024
 MAX_LINK: Final = 4095
 """Bytes of where a symbolic link leads to; a file system takes no more."""
+MAX_LINK_TURNS: Final = 8
+"""How often links are looked at anew because others on their way went; then all that are left go."""
 _UNREADABLE: Final = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
 """What the library raises for damaged entries, and as `RuntimeError` for encrypted and for unknown ones."""
 
@@ -133,10 +135,15 @@ def _stays(root: Path, path: Path) -> bool:
 def _drop_leading_out(root: Path, names: Sequence[str]) -> list[str]:
     """Remove the links that lead out of `root` now that others are there, on which their way may go; their names."""
     dropped: list[str] = []
-    while out := [name for name in names if (root / name).is_symlink() and not _stays(root, root / name)]:
+    for turn in range(MAX_LINK_TURNS + 1):
+        links = [name for name in names if (root / name).is_symlink()]
+        out = links if turn == MAX_LINK_TURNS else [name for name in links if not _stays(root, root / name)]
         for name in out:
             (root / name).unlink()
         dropped += out
+        if not out:
+            break
+    return dropped
     return dropped
 
 

@@ -96,15 +96,16 @@ def exactly(parts: Sequence[Part]) -> str:
 
 
 def _signs(pattern: str) -> tuple[str, ...]:
-    signs = tuple(_SIGN.findall(pattern))
-    depth = 0
-    for sign in signs:
-        depth += {"{": 1, "}": -1}.get(sign, 0)
-        if depth < 0:
-            break
-    if depth or sum(map(len, signs)) != len(pattern):
+    signs: list[str] = []
+    place = depth = 0
+    # The first that fits nothing ends it: to look for the next one would read the rest once for each open bracket.
+    while depth >= 0 and (found := _SIGN.match(pattern, place)) is not None:
+        signs.append(found[0])
+        place = found.end()
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+    if depth or place < len(pattern):
         raise Invalid("a brace, a bracket or a backslash of it stands alone")
-    return signs
+    return tuple(signs)
 
 
 def _parts(signs: tuple[str, ...]) -> list[Part]:
