@@ -36,14 +36,12 @@ class Given(BaseModel):
 
     token: str = Field(default="", max_length=20_000)
     ref: str = Field(min_length=1, max_length=1024)
-    variables: Any = {}
+    variables: dict[str, Any] = {}
     inputs: dict[str, Any] = {}
 
     @field_validator("variables")
     @classmethod
-    def _is_map_of_texts(cls, value: Any) -> dict[str, str]:
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise ValueError("needs to be a map of key-valued strings")
+    def _have_names(cls, value: dict[str, Any]) -> dict[str, Any]:
         wrong = next((key for key in value if not KEY.fullmatch(key)), None)
         if wrong is not None:
             raise ValueError(f"{wrong[:100]!r} is no name; use letters, digits and '_', 255 at most")
@@ -57,6 +55,8 @@ async def given(request: Request, services: ServicesDep) -> TriggerCall:
     if "ref" in request.path_params:
         values["ref"] = decoded(request.path_params["ref"])
     call = validated(Given, values)
+    if not all(isinstance(text, str) for text in call.variables.values()):
+        raise Invalid("variables needs to be a map of key-valued strings")  # a text in GitLab, too
     of_job = request.headers.get("job-token", "")
     token = call.token or of_job
     elsewhere = job_of_pod(request.scope)

@@ -130,17 +130,21 @@ async def test_a_wrong_registration_token_is_forbidden(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "field", "words"),
     [
-        ({"run_untagged": False}, "tags list can not be empty"),
-        ({"maximum_timeout": 5}, "at least 10 minutes"),
-        ({"tag_list": ",".join(f"t{number}" for number in range(51))}, "Too many tags"),
+        ({"run_untagged": False}, "", "tags list can not be empty"),
+        ({"maximum_timeout": 5}, "maximum_timeout", "at least 10 minutes"),
+        ({"tag_list": ",".join(f"t{number}" for number in range(51))}, "tag_list", "Too many tags"),
     ],
 )
-async def test_wrong_wishes_are_explained(world: World, body: dict[str, Any], words: str) -> None:
+async def test_wrong_wishes_are_explained(world: World, body: dict[str, Any], field: str, words: str) -> None:
     response = await register(world, **body)
     assert response.status_code == 400
-    assert words in response.json()["message"]
+    message = response.json()["message"]
+    if field:
+        assert list(message) == [field]
+        (message,) = message[field]
+    assert words in message
 
 
 async def test_verify_names_the_runner_and_remembers_the_process(world: World) -> None:

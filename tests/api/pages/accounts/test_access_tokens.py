@@ -54,7 +54,7 @@ async def test_what_is_wrong_is_said_beside_what_was_typed(site: Site) -> None:
     async with browser(site) as client:
         await sign_in(client, "ada", PASSWORD)
         for faulty, said in (
-            ({"name": ""}, "name is invalid"),
+            ({"name": ""}, "name is too short"),
             ({"scopes": []}, "give one at least"),
             ({"scopes": ["all"]}, "all is unknown"),
             ({"expires_at": "2020-01-01"}, "must be a future date"),

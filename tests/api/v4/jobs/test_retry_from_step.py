@@ -127,11 +127,18 @@ async def test_only_who_may_retry_hears_of_the_steps(answering: Site, level: int
 
 
 async def test_another_operation_takes_no_step(answering: Site) -> None:
-    first = await failed(answering)
+    pipeline_id = await answering.world.pipeline(f"{RUN}      when: manual\n")
+    jobs = f"/api/v4/projects/{answering.world.project_id}/jobs"
     async with answering.client(answering.root) as client:
-        address = f"/api/v4/projects/{answering.world.project_id}/jobs/{first}/play"
-        assert (await client.post(address, json={"from_step": "nope"})).status_code == 200
-    assert await begun(answering, first) is None
+        (manual,) = (await client.get(jobs)).json()
+        play = f"{jobs}/{manual['id']}/play"
+        assert (await client.post(play)).status_code == 200
+        await answering.world.settle(pipeline_id)
+        job = await answering.world.job()
+        assert (await answering.world.put(job, "failed", failure_reason="script_failure")).status_code == 200
+        await answering.world.settle(pipeline_id)
+        assert (await client.post(play, json={"from_step": "nope"})).status_code == 200
+    assert await begun(answering, job["id"]) is None
 
 
 async def test_results_that_are_erased_after_the_retry_are_told_the_runner(answering: Site) -> None:

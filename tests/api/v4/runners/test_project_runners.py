@@ -40,7 +40,8 @@ async def test_a_runner_is_linked_and_unlinked(site: Site, links: Links) -> None
     assert [item["path"] for item in shown["projects"]] == ["app", "second"]
     assert (left.status_code, twice.status_code, last.status_code) == (204, 404, 403)
     assert last.json()["message"].startswith("403 Forbidden: Only one project associated with the runner")
-    assert (unknown.status_code, nothing.json()) == (404, {"message": "runner_id is missing"})
+    missing = "runner_id is missing"
+    assert (unknown.status_code, nothing.json()) == (404, {"message": missing, "error": missing})
     await site.world.pipeline("one: {script: x}\n")
     assert (await site.world.request(made["token"])).status_code == 204
 
