@@ -67,14 +67,6 @@ async def test_resolve_finds_branches_tags_full_names_and_shas(filled: tuple[Rep
         assert await repository.resolve(ref) is None, ref
 
 
-async def test_branch_wins_over_tag_of_the_same_name(filled: tuple[Repository, str], tmp_path: Path) -> None:
-    repository, sha = filled
-    newer = await new_commit(tmp_path / "work", {"new": "1"})
-    await git("push", "-q", repository.path, f"{newer}:refs/heads/v1", cwd=tmp_path / "work")
-    assert await repository.resolve("v1") == newer
-    assert await repository.resolve("refs/tags/v1") == sha
-
-
 @pytest.mark.parametrize(
     "ref", ["-x", "--all", "a..b", "a b", "a~1", "a^", "x:y", "@{-1}", "a\nb", "", "/a", "a.lock", "@"]
 )

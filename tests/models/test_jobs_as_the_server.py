@@ -97,8 +97,8 @@ async def test_an_account_that_comes_between_the_look_and_the_lock_counts(
     await alone.begin(ONE + "two: {script: x}\n")
     look, made = queue.turns, list[asyncio.Task[int]]()
 
-    async def looked(connection: AsyncConnection, *given: Any) -> Any:
-        found = await look(connection, *given)
+    async def looked(connection: AsyncConnection, *given: Any, **named: Any) -> Any:
+        found = await look(connection, *given, **named)
         if not made:
             made.append(asyncio.create_task(account_of(alone, "bob")))
             if not alone.database.is_sqlite:

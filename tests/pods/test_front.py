@@ -40,7 +40,7 @@ AWAY_CASES = [
     ("POST", "/api/v4/jobs/request", 5),
     ("PATCH", "/api/v4/jobs/4/trace", 5),
     ("PUT", "/api/v4/jobs/4", 30),
-    ("POST", "/api/v4/jobs/4/artifacts", 60),
+    ("POST", "/api/v4/jobs/4/artifacts", 10),
     ("GET", "/api/v4/projects", 5),
 ]
 

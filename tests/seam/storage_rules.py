@@ -87,7 +87,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Ids",
         "a Temporal namespace of another installation is refused",
         "activities/temporal_namespace.py",
-        "    if owner:\n",
+        "    if owner and owner != replaced:\n",
         "    if owner and not installation_id:\n",
         (
             "tests/activities/test_temporal_namespace.py::test_a_namespace_of_another_installation_is_refu"

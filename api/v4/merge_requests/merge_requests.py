@@ -18,7 +18,6 @@ from api.v4.merge_requests.planned_requests import planned_for, usable_labels
 from api.v4.namespaces.groups import GroupDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
-from api.v4.repositories.access import CommitDep, RepositoryDep
 from api.v4.representation.merge_requests import MergeRequestDetailsResponse, MergeRequestResponse
 from api.v4.representation.merge_requests import listed as shown_in_list
 from api.v4.without_effect import MERGE_REQUEST
@@ -38,7 +37,6 @@ from domain.merge_requests.merge_request import (
     squashes,
     with_draft,
 )
-from git.reading.descendants import with_descendants
 from models.repositories.installation.audit import Happened
 from models.repositories.merge_requests import merge_requests
 from models.repositories.merge_requests.merge_requests import MergeRequestFilter
@@ -191,22 +189,6 @@ async def list_of_project(
 ) -> JSONResponse:
     """The merge requests that lead into a project, newest first."""
     return await request_page(services, paging, _of(wanted, [project.row.id]))
-
-
-@router.get("/projects/{project}/repository/commits/{sha}/merge_requests", response_model=list[MergeRequestResponse])
-async def list_of_commit(
-    sha: CommitDep,
-    repository: RepositoryDep,
-    services: ServicesDep,
-    paging: PagingDep,
-    state: Literal["opened", "closed", "locked", "merged", "all"] = "all",
-) -> JSONResponse:
-    """The merge requests that brought a commit, or whose merge made it, newest first."""
-    after = await with_descendants(repository.git, sha)
-    async with services.database.read() as connection:
-        ids = await merge_requests.with_commit(connection, repository.row.id, sha, after)
-    wanted = MergeRequestFilter(projects=[repository.row.id], ids=tuple(ids), state="" if state == "all" else state)
-    return await request_page(services, paging, merge_requests.listed(wanted))
 
 
 def _of(wanted: MergeRequestFilter, ids: Any, **more: Any) -> Listing[MergeRequestRow]:

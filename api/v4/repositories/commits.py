@@ -11,6 +11,7 @@ from api.deps import ServicesDep
 from api.leaving_callers import EndsWithCaller
 from api.routes import RouteList
 from api.services import Services
+from api.v4.merge_requests.merge_requests import request_page
 from api.v4.pagination import Paging, PagingDep
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import (
@@ -22,15 +23,19 @@ from api.v4.representation.commits import (
 from api.v4.representation.commits import commit as shown
 from api.v4.representation.commits import diff as shown_diff
 from api.v4.representation.commits import stats as shown_stats
+from api.v4.representation.merge_requests import MergeRequestResponse
 from api.v4.representation.pipelines import brief
 from domain.errors import Invalid
 from git.names import checked_path, is_sha
 from git.reading.commit import Commit
+from git.reading.descendants import with_descendants
 from git.reading.diffs import changed_files, with_patches
 from git.reading.history import HistoryQuery, changed_lines, commits, count_commits, parent_of
 from git.reading.ref_listing import refs_with
 from git.reading.revision import commit_named
 from git.reading.tree_reading import merge_base
+from models.repositories.merge_requests import merge_requests
+from models.repositories.merge_requests.merge_requests import MergeRequestFilter
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 
 router = RouteList(prefix="/projects/{project}/repository", kind=EndsWithCaller)
@@ -197,6 +202,22 @@ async def get_commit_sequence(
 ) -> CommitCountResponse:
     """How many commits lead to this one, itself included."""
     return {"count": await count_commits(repository.git, commit, first_parent=first_parent)}
+
+
+@router.get("/commits/{sha}/merge_requests", response_model=list[MergeRequestResponse])
+async def list_of_commit(
+    sha: CommitDep,
+    repository: RepositoryDep,
+    services: ServicesDep,
+    paging: PagingDep,
+    state: Literal["opened", "closed", "locked", "merged", "all"] = "all",
+) -> JSONResponse:
+    """The merge requests that brought a commit, or whose merge made it, newest first."""
+    after = await with_descendants(repository.git, sha)
+    async with services.database.read() as connection:
+        ids = await merge_requests.with_commit(connection, repository.row.id, sha, after)
+    wanted = MergeRequestFilter(projects=[repository.row.id], ids=tuple(ids), state="" if state == "all" else state)
+    return await request_page(services, paging, merge_requests.listed(wanted))
 
 
 @router.get("/compare")

@@ -25,9 +25,9 @@ async def side_by_side(
     sizes: list[int] = []
     take = claims.take
 
-    async def counted(connection: Any, asking: Any, *others: Any) -> Any:
+    async def counted(connection: Any, asking: Any, *others: Any, **named: Any) -> Any:
         sizes.append(len(asking))
-        return await take(connection, asking, *others)
+        return await take(connection, asking, *others, **named)
 
     monkeypatch.setattr(claims, "take", counted)
     async with held_at(monkeypatch, claims, "take", world.request()) as first:
