@@ -15,6 +15,7 @@ from application.merge_requests.wishes import require_change
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.merge_request import OF_CI, Blocker, State, blockers, is_draft, squashes
+from domain.pipelines.shown_status import WARNING, Shown, shown_as
 from models.repositories.merge_requests import merge_request_overviews, trains
 from models.repositories.merge_requests.standings import Assessment
 from models.repositories.merge_requests.trains import WaitingCarRow
@@ -47,6 +48,13 @@ class ShownCar:
 
     car: WaitingCarRow
     row: MergeRequestRow
+
+    @property
+    def pipeline(self) -> Shown | None:
+        """How its pipeline is shown, None if there is none."""
+        if self.car.pipeline_id is None or self.car.pipeline_status is None:
+            return None
+        return shown_as(WARNING if self.car.pipeline_warned else self.car.pipeline_status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from domain.merge_requests.merge_train import ON_THE_WAY, CarStatus
 from models.columns import table_of
 from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
+from models.repositories.pipelines.warnings import PIPELINE_WARNED
 from models.rows.merge_requests import MergeRequestRow, TrainCarRow
 from models.tables.merge_requests import MergeRequest, TrainCar
 from models.tables.pipelines import Pipeline
@@ -92,6 +93,7 @@ class WaitingCarRow(TrainCarRow):
     """A car on its way, with the status of its pipeline and what its merge request is now."""
 
     pipeline_status: str | None
+    pipeline_warned: bool
     request_state: str
     request_head: str
     request_target: str
@@ -104,6 +106,7 @@ async def cars(connection: AsyncConnection, project_id: int, target_branch: str)
         select(
             car,
             pipeline.c.status.label("pipeline_status"),
+            PIPELINE_WARNED.label("pipeline_warned"),
             merge_request.c.state.label("request_state"),
             merge_request.c.head_sha.label("request_head"),
             merge_request.c.target_branch.label("request_target"),

@@ -23,10 +23,11 @@ def _warned(status: ColumnElement[str], bad: ColumnElement[bool]) -> ColumnEleme
     return case((status == Status.SUCCESS, bad), else_=false()).label("warned")
 
 
-PIPELINE: Final = (
-    *pipeline.c,
-    _warned(pipeline.c.status, _BAD.where(job.c.pipeline_id == pipeline.c.id).correlate(pipeline).exists()),
+PIPELINE_WARNED: Final = _warned(
+    pipeline.c.status, _BAD.where(job.c.pipeline_id == pipeline.c.id).correlate(pipeline).exists()
 )
+"""Whether a pipeline has warnings, for statements that read few of its columns."""
+PIPELINE: Final = (*pipeline.c, PIPELINE_WARNED)
 """The columns of `PipelineRow`."""
 STAGE: Final = (
     *stage.c,
