@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from api.v4.representation.people import Person, PersonResponse, person
-from api.v4.representation.pipelines import PipelineResponse
+from api.v4.representation.pipelines import ListedPipelineResponse
 from domain.moments import moment
 from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow, ScheduleVariableRow
 
@@ -48,7 +48,7 @@ class ScheduleInputResponse(TypedDict):
 class ScheduleDetailsResponse(ScheduleResponse):
     """A schedule in full."""
 
-    last_pipeline: PipelineResponse | None
+    last_pipeline: ListedPipelineResponse | None
 
 
 class AdministeredScheduleResponse(ScheduleDetailsResponse):
