@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from domain.config.plan import Document
-from domain.config.readers.steps import read_steps
+from domain.config.readers.steps import KINDS_OF_RUNNER, read_steps
 from domain.config.reading import checks
 from domain.config.reading.budget import TEXT_BYTES
 from domain.config.reading.documents import plain
@@ -168,7 +168,8 @@ def _calls(field: Field) -> tuple[Call, ...]:
     if isinstance(field.value, Items) and len(field.value) > MAX_CALLS:
         field.fault(f"has {len(field.value):,} steps; at most {MAX_CALLS:,} may follow one another")
         return ()
-    return tuple(_call(document) for document in read_steps(field) or () if _is_whole(document, field))
+    found = read_steps(field, KINDS_OF_RUNNER) or ()
+    return tuple(_call(document) for document in found if _is_whole(document, field))
 
 
 def _is_whole(document: Document, field: Field) -> bool:

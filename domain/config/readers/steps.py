@@ -14,8 +14,11 @@ from domain.config.reading.key_names import check_names, is_name
 from domain.config.reading.tree import Items, Map
 
 
-def read_steps(field: Field) -> tuple[Document, ...] | None:
-    """A list of steps, each as it was written. The path of what is wrong names the step by its position from 0."""
+def read_steps(field: Field, kinds: Mapping[str, Shape] | None = None) -> tuple[Document, ...] | None:
+    """A list of steps, each as it was written; their kinds are those of `.gitlab-ci.yml` unless they are given.
+
+    The path of what is wrong names the step by its position from 0.
+    """
     if not isinstance(field.value, Items):
         field.fault("should be an array of steps")
         return None
@@ -27,21 +30,21 @@ def read_steps(field: Field) -> tuple[Document, ...] | None:
     for position, element in enumerate(field.elements()):
         path = f"{field.path}:{position}"
         one = Field(element.value, path, f"{path} config", element.place, field.issues)
-        step = _step(one)
+        step = _step(one, kinds or KINDS)
         if step is not None:
             steps.append(step)
             _check_new(one, step.get("name"), names, position)
     return tuple(steps)
 
 
-def _step(field: Field) -> Document | None:
+def _step(field: Field, kinds: Mapping[str, Shape]) -> Document | None:
     """One step; what else it may hold depends on its kind of work."""
-    kinds = [kind for kind in KINDS if field.given(kind)]
-    if len(kinds) == 1:
-        return read_shape(field, KINDS[kinds[0]])
-    found = read_shape(field, ANY_KIND)
+    given = [kind for kind in kinds if field.given(kind)]
+    if len(given) == 1:
+        return read_shape(field, kinds[given[0]])
+    found = read_shape(field, {key: value for shape in kinds.values() for key, value in shape.items()})
     if found is not None:
-        field.fault(f"must use exactly one of these keys: {', '.join(KINDS)}")
+        field.fault(f"must use exactly one of these keys: {', '.join(kinds)}")
     return found
 
 
@@ -114,5 +117,5 @@ KINDS: Final[Mapping[str, Shape]] = {
     "func": {**_STEP, **_INPUTS, "func": _FETCHED},
 }
 """What a step of each kind may hold; a script has no inputs."""
-ANY_KIND: Final[Shape] = {key: value for shape in KINDS.values() for key, value in shape.items()}
-"""Everything that any step may hold."""
+KINDS_OF_RUNNER: Final[Mapping[str, Shape]] = {**KINDS, "action": {**_STEP, **_INPUTS, "action": _optional}}
+"""What a step may hold that a step runner is sent: GitLab refuses `action` in `.gitlab-ci.yml`, its runner does not."""
