@@ -244,7 +244,8 @@ async def test_downstream_pipelines_stand_beside_their_bridges(site: Site) -> No
         await connection.execute(job.update().where(job.c.pipeline_id == pipeline).values(downstream_id=child))
     for view in ("stage", "needs"):
         page = await text_of(site, f"/{pipeline}?view={view}")
-        assert f'href="/{await site.path()}/-/pipelines/{child}" aria-label="{await site.path()} #2:' in page
+        path = await site.path()
+        assert f'href="/{path}/-/pipelines/{child}" aria-label="{path} pipeline {child}:' in page
     assert f'<details id="below-{child}">' in page
     assert re.search(r'id="below-\d+".*?<bdi>test</bdi>', page, re.DOTALL), "its stages, one level down"
 
