@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.messages import Decision
-from domain.pipelines.decisions import MANY_CHANGES, counts_as_failure
+from domain.pipelines.decisions import MANY_CHANGES, counts_as_failure, decide
 from domain.pipelines.pipeline import Pipeline
 from domain.pipelines.portions import portions
 from domain.pipelines.status import COMPLETE, OPEN, Status
@@ -113,13 +113,15 @@ def test_portions_are_the_whole_decision_in_its_order(graph: Pipeline, events: H
 
 
 def test_a_turn_with_very_many_changes_is_followed_by_another_one() -> None:
-    sizes: list[int] = []
+    """In older runs, in which the time of a delayed job brings back what was skipped; now no turn has to be cut."""
     ruled_out = [job(f"j{number}", Status.SKIPPED, stage=1, needs=()) for number in range(MANY_CHANGES)]
     graph = pipeline(job("later", Status.SCHEDULED, due_at=NOW), *ruled_out)
-    played = Played(graph, watch=lambda before, decision: sizes.append(len(decision.transitions)))
-    played.rest()
+    sizes: list[int] = []
+    while (turn := decide(graph, (), (), NOW, due_revives=True)).decision is not None:
+        sizes.append(len(turn.decision.transitions))
+        graph = turn.pipeline
     assert sizes == [MANY_CHANGES + 1, MANY_CHANGES]
-    assert {item.status for item in played.pipeline.jobs} == {Status.PENDING}
+    assert {item.status for item in graph.jobs} == {Status.PENDING}
 
 
 @given(graphs(), facts)
