@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ READERS: dict[str, tuple[Callable[[Field], Any], set[str]]] = {
     "picked": (read_picked, {"matrix", "A"}),
     "release": (release.read_release, {*known.RELEASE, *release.LINK, "links"}),
     "retry": (read_retry, {*known.RETRY}),
-    "run": (steps.read_steps, {*steps.ANY_KIND, *steps.REFERENCE, "url", "rev"}),
+    "run": (steps.read_steps, {*chain(*steps.KINDS.values()), *steps.REFERENCE, "url", "rev"}),
     "secrets": (secrets.read_secrets, {"A", *secrets.SECRET, *secrets.VAULT}),
     "services": (read_services, {*known.SERVICE, "user"}),
     "trigger": (trigger.read_trigger, {*known.TRIGGER, *known.FORWARD, *trigger.INCLUDE}),
