@@ -164,8 +164,7 @@ class Process:
         config = uvicorn.Config(
             create_app(self._services),
             http="httptools",
-            # Who comes from the address that we listen on is this machine, as the front beside us is.
-            forwarded_allow_ips=f"{self._settings.trusted_proxies},{near(self._settings)}",
+            forwarded_allow_ips=_fronts(self._settings),
             access_log=False,
             log_config=None,
             timeout_keep_alive=75,
@@ -353,6 +352,13 @@ async def _first_to_end(parts: list[Awaitable[None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _fronts(settings: Settings) -> str:
+    """Whose word on where a call comes from is believed: those that are named, else whoever is on this machine."""
+    if settings.trusted_proxies != Settings.model_fields["trusted_proxies"].default:
+        return settings.trusted_proxies
+    return f"{settings.trusted_proxies},{near(settings)}"
 
 
 class _Server(uvicorn.Server):
