@@ -16,7 +16,7 @@ OURS = {
     "steps/engine/programs.py": "one line to show",
 }
 """Where Python's own lines do no harm, and why."""
-OTHERS = {"tests", "bench", "examples", "rigs", ".venv", "docs", "deploy"}
+OTHERS = {"tests", "bench", "examples", "rigs", ".venv", ".perdure", "docs", "deploy"}
 
 
 def test_nobody_else_uses_pythons_own_lines() -> None:
