@@ -52,8 +52,9 @@ def repository(row: ProjectRow, url: str) -> dict[str, Any]:
 
 
 def short_repository(row: ProjectRow, url: str) -> dict[str, Any]:
-    """The same where merge requests and notes are told."""
-    return {name: repository(row, url)[name] for name in ("name", "url", "description", "homepage")}
+    """A project as hooks of merge requests and notes name it once more: the first keys of `repository`."""
+    whole = repository(row, url)
+    return {name: whole[name] for name in ("name", "url", "description", "homepage")}
 
 
 def person(row: UserRow | None) -> dict[str, Any] | None:

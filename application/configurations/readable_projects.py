@@ -13,6 +13,7 @@ from auth.permissions import Caller
 from domain.errors import AmbiguousRef, Forbidden, Invalid, NotFound
 from domain.projects.ref_names import HEADS, TAGS
 from git.names import is_sha
+from git.reading.ref_presence import has_ref
 from git.repository import Repository
 from includes.components import highest, is_range, is_release
 from models.repositories.projects.project_paths import written_path
@@ -59,13 +60,11 @@ class ReadableProject:
         if self.repository is None:
             return None
         sha = await self.resolve(text) if is_sha(text) else None
-        if sha is None:
-            tagged, branch = await self.resolve(f"{TAGS}{text}"), await self.resolve(f"{HEADS}{text}")
-            if tagged and branch:
+        if sha is None and (tagged := await self.resolve(f"{TAGS}{text}")):
+            if await has_ref(self.repository.path, f"{HEADS}{text}"):
                 raise AmbiguousRef(text)
-            if tagged:
-                return Version(tagged, text if is_release(text) else "")
-            sha = branch
+            return Version(tagged, text if is_release(text) else "")
+        sha = sha or await self.resolve(f"{HEADS}{text}")
         if sha is None and is_range(text):
             tags = {tag.short_name: tag.sha for tag in await self.repository.tags()}
             release = highest(tags, text)

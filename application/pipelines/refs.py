@@ -1,5 +1,6 @@
 """The branch or tag that a name means."""
 
+from pathlib import Path
 from typing import Final
 
 from domain.errors import AmbiguousRef, Invalid, NotFound
@@ -14,17 +15,28 @@ _SCOPES: Final = {None: "", False: "branches", True: "tags"}
 
 async def find_ref(repository: Repository, name: str) -> tuple[str, bool, str]:
     """Short name, whether it is a tag, and commit of a branch or tag. Raises `Invalid`, `AmbiguousRef`."""
-    found = []
-    for prefix, tag in _KINDS:
-        if name.startswith("refs/") and not name.startswith(prefix):
-            continue
-        short = name.removeprefix(prefix)
-        found += [(short, tag, ref.sha) for ref in await repository.refs(prefix + short) if ref.name == prefix + short]
-    if len(found) > 1:
+    found = await _find_place(repository.path, name)
+    if found is not None:
+        place, tag = found
+        for ref in await repository.refs(place):
+            if ref.name == place:
+                return ref.short_name, tag, ref.sha
+    raise Invalid("Reference not found")
+
+
+async def _find_place(repository: Path, name: str) -> tuple[str, bool] | None:
+    """The full name of the branch or tag that a name means, and whether it is a tag; None if there is none.
+
+    Read without starting git. Raises `Invalid`, `AmbiguousRef`.
+    """
+    if name.startswith("refs/"):
+        places = [(name, tag) for prefix, tag in _KINDS if name.startswith(prefix)]
+    else:
+        places = [(prefix + name, tag) for prefix, tag in _KINDS]
+    there = [(place, tag) for place, tag in places if await has_ref(repository, place)]
+    if len(there) > 1:
         raise AmbiguousRef(name)
-    if not found:
-        raise Invalid("Reference not found")
-    return found[0]
+    return there[0] if there else None
 
 
 async def ref_of_pipelines(repositories: Repositories, project_id: int, name: str) -> tuple[str, bool | None]:
@@ -36,13 +48,12 @@ async def ref_of_pipelines(repositories: Repositories, project_id: int, name: st
         if name.startswith(prefix):
             return name.removeprefix(prefix), tag
     try:
-        folder = repositories.get(project_id).path
-        there = [tag for prefix, tag in _KINDS if await has_ref(folder, prefix + name)]
+        found = await _find_place(repositories.get(project_id).path, name)
+    except AmbiguousRef:
+        raise
     except (NotFound, Invalid):
         return name, None
-    if len(there) > 1:
-        raise AmbiguousRef(name)
-    return name, there[0] if there else None
+    return name, None if found is None else found[1]
 
 
 async def pipelines_of_ref(repositories: Repositories, project_id: int, name: str, **equal: str) -> PipelineFilter:

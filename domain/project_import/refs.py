@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.project_import.plan import NotCarried
-from domain.projects.ref_names import HEADS, TAGS, counterpart, is_like_a_commit, shadows, short_name
+from domain.projects.ref_names import HEADS, TAGS, counterpart, gives_way, is_like_a_commit, shadows, short_name
 
 BRANCH: Final = "branch"
 TAG: Final = "tag"
@@ -53,7 +53,7 @@ def plan(
             same.append(name)
         elif is_like_a_commit(short(name)):
             left.append(not_carried(name, _LIKE_A_SHA, _RENAME, failed=False))
-        elif have is None and _is_taken(name, source, present, first):
+        elif have is None and gives_way(name, present, source, first):
             left.append(not_carried(name, _TAKEN.format(kind_of(counterpart(name))), _RENAME, failed=False))
         elif why := shadows(short(name)):
             left.append(not_carried(name, f"Its name {why}, which is refused here.", _RENAME, failed=False))
@@ -64,16 +64,6 @@ def plan(
         else:
             left.append(not_carried(name, _DIVERGED, _MERGE))
     return Refs(tuple(push), tuple(same), tuple(left))
-
-
-def _is_taken(name: str, source: Mapping[str, str], present: Mapping[str, str], first: str) -> bool:
-    """Whether a branch that is not here yet has the name of a tag, or the reverse.
-
-    Of two new ones the tag is pushed, but for the branch `first`.
-    """
-    other = counterpart(name)
-    loses_to = HEADS if other == f"{HEADS}{first}" else TAGS
-    return other in present or (name != f"{HEADS}{first}" and other.startswith(loses_to) and other in source)
 
 
 def short(name: str) -> str:

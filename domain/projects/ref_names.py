@@ -9,6 +9,7 @@ Source of the rules: git's gitrevisions(7), "<refname>", and gitglossary(7), "ro
 """
 
 import re
+from collections.abc import Container
 from typing import Final
 
 HEADS: Final = "refs/heads/"
@@ -45,6 +46,18 @@ def counterpart(ref: str) -> str:
     if ref.startswith(HEADS):
         return f"{TAGS}{ref.removeprefix(HEADS)}"
     return f"{HEADS}{ref.removeprefix(TAGS)}" if ref.startswith(TAGS) else ""
+
+
+def gives_way(ref: str, present: Container[str], coming: Container[str], default_branch: str) -> bool:
+    """Whether a branch or tag that is not there yet stays out, for the tag or branch of its name.
+
+    That one is `present`, or it is `coming`, too.
+    Names are full ones, but for the default branch. Of two that come the tag stays, since whoever pins a name means a
+    release, but for the default branch.
+    """
+    other = counterpart(ref)
+    loses = TAGS if short_name(ref) == default_branch else HEADS
+    return other in present or (other in coming and ref.startswith(loses))
 
 
 def is_full(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import uuid4
 
 from domain.errors import NotFound
-from domain.projects.ref_names import HEADS, TAGS
+from domain.projects.ref_names import HEADS, TAGS, gives_way
 from git.command import run
 from git.names import checked_branch, checked_sha
 from git.reading.shadowing import ambiguous_names, shadowing_refs
@@ -43,8 +43,10 @@ async def copied(repositories: Repositories, source: Repository, default_branch:
     """
     draft = repositories.root / f".copy-{uuid4().hex}"
     left_out = [f"^{name}" for name in await asyncio.to_thread(shadowing_refs, source.path)]
-    pairs = await asyncio.to_thread(ambiguous_names, source.path)
-    left_out += [f"^{TAGS if name == default_branch else HEADS}{name}" for name in pairs]
+    pairs = {
+        f"{kind}{name}" for name in await asyncio.to_thread(ambiguous_names, source.path) for kind in (HEADS, TAGS)
+    }
+    left_out += [f"^{name}" for name in sorted(pairs) if gives_way(name, (), pairs, default_branch)]
     refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", *left_out]
     if branch:
         refs = [f"+{HEADS}{checked_branch(branch)}:{HEADS}{branch}"]

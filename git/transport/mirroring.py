@@ -7,13 +7,13 @@ resolved by the caller, and git connects to exactly that one; it follows no redi
 
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from domain.errors import Invalid, Refused, Unavailable
-from domain.projects.ref_names import HEADS, TAGS, counterpart, is_like_a_commit, shadows
+from domain.projects.ref_names import gives_way, is_like_a_commit, shadows, short_name
 from git.command import run, start
 from git.repository import Repository
 from git.transport.push import RefUpdate
@@ -95,14 +95,15 @@ async def wanted_updates(repository: Repository, keep: str) -> tuple[RefUpdate, 
     """What has to happen to our branches and tags after a fetch; the branch `keep` is never deleted.
 
     One that could be taken for a commit or another ref stays out. Of a branch and a tag of one name that stays which is
-    here, else the tag, since whoever pins a name means a release, but for the branch `keep`.
+    here, else the one that does not give way.
     """
     refs = {ref.name: ref.object for ref in await repository.refs()}
     new, known = _below(refs, NEW), _below(refs, KNOWN)
+    coming = {f"refs/{name}" for name in new}
     moved = [
         RefUpdate(refs.get(f"refs/{name}", NOTHING), target, f"refs/{name}")
         for name, target in new.items()
-        if refs.get(f"refs/{name}") != target and _may_be_here(name, refs, new, keep)
+        if refs.get(f"refs/{name}") != target and _may_be_here(f"refs/{name}", refs, coming, keep)
     ]
     gone = [
         RefUpdate(refs[f"refs/{name}"], NOTHING, f"refs/{name}")
@@ -135,19 +136,10 @@ async def _transact(repository: Repository, lines: Sequence[str]) -> None:
         raise Refused(f"The branches moved while they were mirrored: {answer.err[:_SHOWN]}")
 
 
-def _may_be_here(name: str, refs: Mapping[str, str], new: Mapping[str, str], keep: str) -> bool:
-    """Whether a branch or tag may be made or moved here; names are `heads/...` and `tags/...`, those here full ones."""
-    short = name.partition("/")[2]
-    return not (is_like_a_commit(short) or shadows(short) or _is_taken(name, refs, new, keep))
-
-
-def _is_taken(name: str, refs: Mapping[str, str], new: Mapping[str, str], keep: str) -> bool:
-    """Whether a branch that is not here yet has the name of a tag, or the reverse."""
-    other = counterpart(f"refs/{name}")
-    if f"refs/{name}" in refs:
-        return False
-    loses_to = HEADS if other == f"{HEADS}{keep}" else TAGS
-    return other in refs or (name != f"heads/{keep}" and other.startswith(loses_to) and other[len("refs/") :] in new)
+def _may_be_here(ref: str, refs: Container[str], coming: Container[str], keep: str) -> bool:
+    """Whether a branch or tag may be made or moved here; all names are full ones, but for the branch `keep`."""
+    short = short_name(ref)
+    return not (is_like_a_commit(short) or shadows(short) or (ref not in refs and gives_way(ref, refs, coming, keep)))
 
 
 def _below(refs: Mapping[str, str], prefix: str) -> dict[str, str]:
