@@ -19,7 +19,7 @@ from domain.hooks.requests import Parcel, Secrets, address_of, headers_of, shown
 from domain.hooks.webhooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
 from domain.messages import DeliverHook
 from domain.sealed_for import HOOK, HOOK_BODY
-from git.reading.told_commits import told_of
+from git.reading.commit_facts import find_commit_facts
 from git.repository import Repositories
 from models.clock import Clock
 from models.notifications import Notifications, delivery_topic
@@ -177,5 +177,5 @@ class HookActivities(HookPort):
     async def _commit(self, project_id: int, sha: str) -> dict[str, Any] | None:
         """A commit of a project; None for one that is gone."""
         with suppress(PerdureError):
-            return await told_of(self._repositories.get(project_id), sha)
+            return await find_commit_facts(self._repositories.get(project_id), sha)
         return None

@@ -87,7 +87,7 @@ def commit(row: PipelineRow, page: str) -> dict[str, Any]:
 
 
 def placed_commit(commit: Mapping[str, Any], page: str) -> dict[str, Any]:
-    """A commit as it was noted (`git.reading.told_commits`), with its address; `page` is its project's."""
+    """A commit as it was noted (`git.reading.commit_facts`), with its address; `page` is its project's."""
     return {**commit, "url": f"{page}/-/commit/{commit['id']}"}
 
 

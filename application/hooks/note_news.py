@@ -9,7 +9,7 @@ from application.merge_requests.context import MergeContext, around
 from application.merge_requests.news import facts_of
 from application.services import Services
 from domain.hooks.webhooks import Event, wants
-from git.reading.told_commits import told_of
+from git.reading.commit_facts import find_commit_facts
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
@@ -81,7 +81,7 @@ async def happening_of_comment(services: Services, comment: CommitCommentRow) ->
         "created_at": comment.created_at.isoformat(),
         "updated_at": comment.created_at.isoformat(),
     }
-    commit = await told_of(services.repositories.get(comment.project_id), comment.sha)
+    commit = await find_commit_facts(services.repositories.get(comment.project_id), comment.sha)
     facts = {"note": told, "action": CREATE, "commit": commit}
     return Happening(comment.project_id, Event.NOTE, comment.author_id, facts=facts)
 

@@ -10,7 +10,7 @@ from models.repositories.pipelines import verdicts
 from models.rows.pipelines import JobFacts
 
 
-async def end(services: Services, project: ProjectAccess, row: JobFacts) -> str:
+async def end_canceling_job(services: Services, project: ProjectAccess, row: JobFacts) -> str:
     """End a job that is being canceled, without waiting for its runner; maintainers may. Raises `Forbidden`.
 
     Gives back why there was nothing to do; empty if it was done.

@@ -46,7 +46,7 @@ async def of_jobs(
 
 
 class OperatorExplanations:
-    """The same for who looks from Temporal, who may see every pipeline."""
+    """Why jobs are as they are, for operators: they look from Temporal, and may see every pipeline."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime], times: TimeLimits) -> None:
         """Read this database."""

@@ -13,7 +13,7 @@ from domain.hooks.webhooks import Event, wants
 from domain.merge_requests.merge_request import detailed_status
 from domain.merge_requests.news import News, changes, kept
 from domain.projects.contributions import MERGE_REQUEST, OF_NEWS, Contribution, Target
-from git.reading.told_commits import told_of
+from git.reading.commit_facts import find_commit_facts
 from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.merge_requests import merge_requests
@@ -90,5 +90,5 @@ async def facts_of(connection: AsyncConnection, here: MergeContext) -> dict[str,
         "first_contribution": await merge_requests.is_first_of_author(connection, row),
         "target_protected": protection.protects(row.target_branch, tag=False),
         "head_pipeline_id": None if known.pipeline is None else known.pipeline.id,
-        "commit": await told_of(here.repository, row.head_sha),
+        "commit": await find_commit_facts(here.repository, row.head_sha),
     }

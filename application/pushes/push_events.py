@@ -10,7 +10,7 @@ from domain.hooks.webhooks import BITS, Event, wants
 from domain.pipelines.push_options import told_options
 from domain.projects.protection import Protection
 from git.reading.changes import Changed, change_of, changes
-from git.reading.told_commits import told_change
+from git.reading.commit_facts import describe_change
 from git.repository import Repository
 from git.transport.push import RefUpdate
 from git.writing.tags import tag_message
@@ -81,7 +81,7 @@ async def push_event(
         "ref_protected": protection.protects(update.short_name, tag=update.is_tag),
         "checkout_sha": checkout,
         "message": message,
-        "commits": [told_change(changed) for changed in commits],
+        "commits": [describe_change(changed) for changed in commits],
         "total": total,
         "push_options": told_options(options),
     }

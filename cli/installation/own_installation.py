@@ -40,7 +40,7 @@ def installation_here(settings: Settings) -> StoredInstallation | None:
 
 
 async def stored_installation(settings: Settings) -> StoredInstallation | None:
-    """The same within a loop; raises what the database raises."""
+    """The installation of a database, for callers within a loop; None where it is new. Raises what that raises."""
     file = file_of(settings.database)
     if file is not None and not file.exists():
         return None

@@ -20,7 +20,8 @@ from api.v4.pipelines.pipelines import NewVariable
 from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
 from application.environments.deploying import require_deploying_job
-from application.jobs import canceling, leavings
+from application.jobs import leavings
+from application.jobs.canceling import end_canceling_job
 from application.jobs.starting import inputs_for
 from domain.errors import Invalid
 from domain.messages import Answer, Operation
@@ -133,7 +134,7 @@ async def cancel_job(
     """Cancel a job that has not ended, or end one that is being canceled, with `force`."""
     if not cancel.force:
         return await _ask(services, found, "cancel_job")
-    notice = await canceling.end(services, found.project, found.row)
+    notice = await end_canceling_job(services, found.project, found.row)
     shown = await full(services, found.row.id, found.project.row)
     return JSONResponse({**shown, "notice": notice} if notice else shown, 201)
 

@@ -121,7 +121,7 @@ class Around:
     """The rows around an event: its project, pipeline, jobs; people and runners by id.
 
     `upstream` is the project of the pipeline that triggered this one, `source` that of a merge request's source branch,
-    `merge_request` what the pipeline is for, `commit` (`git.reading.told_commits`) that of a release. `labels` are
+    `merge_request` what the pipeline is for, `commit` (`git.reading.commit_facts`) that of a release. `labels` are
     those that a merge request has, and had, by name.
     """
 

@@ -9,7 +9,7 @@ from git.reading.commit import Commit
 from git.repository import Repository
 
 
-def told(commit: Commit) -> dict[str, Any]:
+def describe_commit(commit: Commit) -> dict[str, Any]:
     """A commit without the files that it touches."""
     return {
         "id": commit.sha,
@@ -20,14 +20,14 @@ def told(commit: Commit) -> dict[str, Any]:
     }
 
 
-def told_change(changed: Changed) -> dict[str, Any]:
-    """A commit with them."""
+def describe_change(changed: Changed) -> dict[str, Any]:
+    """A commit with the files that it touches."""
     paths = {"added": changed.added, "modified": changed.modified, "removed": changed.removed}
-    return {**told(changed.commit), **paths}
+    return {**describe_commit(changed.commit), **paths}
 
 
-async def told_of(repository: Repository, sha: str) -> dict[str, Any] | None:
-    """A commit by its sha; None for one that is gone."""
+async def find_commit_facts(repository: Repository, sha: str) -> dict[str, Any] | None:
+    """The facts of a commit by its sha; None for one that is gone."""
     with suppress(PerdureError):
-        return told(await repository.commit(sha))
+        return describe_commit(await repository.commit(sha))
     return None
