@@ -10,8 +10,8 @@ from domain.logs.lines import STAMP, may_become_stamp
 
 _STAMP: Final = STAMP.decode()
 _STAMPED: Final = re.compile(rf"(\n){_STAMP} |\n{_STAMP}\+")
-_LONG: Final = 4096
-"""Characters of a line which a runner may have cut though nothing in it says so."""
+_LONG: Final = 2048
+"""Characters of a line which a runner may have cut though nothing in it says so: 8 KiB, of four bytes each."""
 
 
 class UnstampedText:

@@ -152,6 +152,8 @@ async def test_killed_at_random_moments(server: ProtocolServer, start: Start, tm
     server.queue.append(job(calls))
     for _ in range(6):
         runner = await start()
+        # What was handed out and never written down is the server's to give again.
+        await comes_true(lambda: 1 in server.finals or records(tmp_path) != [])
         began, limit = time.monotonic(), chance.uniform(0.3, 2.0)
         await comes_true(lambda: time.monotonic() - began > limit or 1 in server.finals)  # noqa: B023
         await killed(runner)
