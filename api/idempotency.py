@@ -2,7 +2,8 @@
 
 The key is noted before the call is carried out and its response kept after it, so that who never saw it can call again
 (IETF draft "The Idempotency-Key HTTP Header Field"). A process that dies in between leaves a call of which nobody
-knows whether it was carried out: it is never carried out again under that key.
+knows whether it was carried out: it is never carried out again under that key. Of who shows neither a token in a header
+nor a session the key is passed over, as if it were not there.
 """
 
 import hashlib
@@ -63,9 +64,12 @@ class IdempotentCalls:
             return
         services, fingerprint = self._services, _fingerprint(scope, body)
         try:
-            await shown_caller(Request(scope), services)  # a response may hold a token; and nobody fills the database
+            caller = await shown_caller(Request(scope), services)  # a response may hold a token
         except PerdureError as error:
             await answer_to(error)(scope, receive, send)
+            return
+        if not caller.is_known:  # nobody whose key it could be; and no stranger fills the database
+            await self._app(scope, replayed(body, receive), send)
             return
         async with services.database.write() as connection:
             known = await idempotent_calls.begin(connection, key.caller, key.key, fingerprint, services.clock())

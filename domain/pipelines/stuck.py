@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from domain.runners.matching import Candidate, Demand, has_tags, is_trusted, may_share_user, reaches, takes_untagged
+from domain.runners.matching import (
+    Candidate,
+    Demand,
+    has_tags,
+    is_live,
+    is_trusted,
+    may_share_user,
+    reaches,
+    takes_untagged,
+)
 
 
 class Lack(StrEnum):
     """What no runner has, of which each that is there would need all."""
 
     RUNNERS = "runners"
+    UNARCHIVED = "unarchived"
     REACH = "reach"
     TAGS = "tags"
     UNTAGGED = "untagged"
@@ -61,6 +71,7 @@ def why_stuck(demand: Demand, runners: Iterable[Candidate]) -> str:
 _AS_SERVER: Final = "The built-in runner runs jobs as the server's user, and there are accounts of other people: "
 
 _SIEVES: Final[tuple[tuple[Lack, Callable[[Demand, Candidate], bool], str], ...]] = (
+    (Lack.UNARCHIVED, is_live, "The project is archived, and no runner takes jobs of one that is."),
     (Lack.REACH, reaches, "All runners belong to other projects."),
     (Lack.TAGS, has_tags, "No runner of this project has {tags}."),
     (Lack.UNTAGGED, takes_untagged, "The job has no tags, and no runner of this project takes such jobs."),

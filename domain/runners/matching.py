@@ -26,7 +26,7 @@ class Demand:
     `groups` are those that the project lies in, up to its organisation. `instance_runners` and `group_runners` say
     whether the project lets runners of that type take its jobs. `may_run_as_server`: an administrator lets them run as
     the server's own user; `others`: there are accounts of people who are no administrators. `project_path` is what
-    people call the project.
+    people call the project; while it is `archived`, none of its jobs is taken.
     """
 
     project_id: int
@@ -39,6 +39,7 @@ class Demand:
     may_run_as_server: bool = False
     others: bool = False
     project_path: str = ""
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ class Waiting:
 
     job_id: int
     demand: Demand
+
+
+def is_live(demand: Demand, _: Candidate) -> bool:
+    """Whether the project is not archived: nothing of one that is runs."""
+    return not demand.archived
 
 
 def reaches(demand: Demand, runner: Candidate) -> bool:
@@ -106,7 +112,7 @@ def may_share_user(demand: Demand, runner: Candidate) -> bool:
     return not runner.as_server or demand.may_run_as_server or not demand.others
 
 
-_RULES = (reaches, has_tags, takes_untagged, is_trusted, may_share_user)
+_RULES = (is_live, reaches, has_tags, takes_untagged, is_trusted, may_share_user)
 
 
 def may_take(demand: Demand, runner: Candidate) -> bool:

@@ -44,11 +44,15 @@ class Nearest:
 def nearest(demand: Demand, runners: Iterable[NamedRunner]) -> Nearest | None:
     """Of the runners that work for the job's project the one that lacks least; None if there are none.
 
+    No runner lacks anything that keeps it from a job of an archived project: there is none to name.
+
     Runners of other projects are never named. What keeps a runner from ever taking the job weighs more than that it is
     paused or offline, so that the one named lacks what `domain.pipelines.stuck` says is lacking. Of those alike the one
     that was registered first is meant.
     """
-    found = (_compared(demand, runner) for runner in runners if reaches(demand, runner.candidate))
+    found = (
+        _compared(demand, runner) for runner in runners if not demand.archived and reaches(demand, runner.candidate)
+    )
     return min(found, key=_distance, default=None)
 
 

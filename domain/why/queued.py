@@ -117,6 +117,7 @@ def _start(wait: RunnerWait) -> str:
 
 _NEXT: Final[Mapping[Lack, Callable[[RunnerWait], str]]] = {
     Lack.RUNNERS: lambda wait: f"{_create(wait)} tells how.",
+    Lack.UNARCHIVED: lambda _: "It goes on when an owner unarchives the project.",
     Lack.REACH: _of_project,
     Lack.TAGS: _with_tags,
     Lack.UNTAGGED: lambda wait: f"Give the job `tags`, or register a runner without: {_create(wait)}.",

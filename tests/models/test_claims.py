@@ -7,7 +7,9 @@ import pytest
 
 from domain.pipelines.status import Status
 from models.columns import table_of
-from models.repositories.queue import queue_counts
+from models.repositories.projects import projects
+from models.repositories.queue import contacts, queue_counts, waiting_jobs
+from models.repositories.queue.contacts import Contact
 from models.tables.logs import Trace
 from models.tables.queue import Lease, QueueEntry
 from tests.models.world import World, hand_out, job, pipeline, touch
@@ -131,3 +133,21 @@ async def test_only_pending_jobs_are_in_the_queue(world: World) -> None:
     while found := await world.claim():
         await world.end(found[0])
     assert list(await world.rows(queue_entry)) == list(await world.rows(lease)) == []
+
+
+async def test_a_job_of_an_archived_project_waits_until_it_is_unarchived(world: World) -> None:
+    """It was queued before: nothing of the project runs meanwhile, and whoever asks why is told."""
+    await world.begin()
+
+    async def archive(*, archived: bool) -> str:
+        async with world.database.write() as connection:
+            await projects.change(connection, world.project_id, archived=archived)
+            await contacts.write(connection, [Contact(world.runner_id, "s_1", {}, "")], world.now())
+            found = await waiting_jobs.reasons(connection, await world.rows(job, name="build"), world.now(), 7200)
+        return next(iter(found.values()), "")
+
+    why = await archive(archived=True)
+    assert await world.claim() is None
+    assert why == "The project is archived, and no runner takes jobs of one that is."
+    assert await archive(archived=False) == ""
+    assert await world.claim() is not None

@@ -44,14 +44,15 @@ tag_sets = st.frozensets(st.sampled_from(TAGS))
 class Fleet:
     """`asked` holds project, tags, protection of the first jobs; `switches` what each project lets in.
 
-    These are instance runners, group runners, and those that are the server's user. `others`: somebody who is no
+    These are instance runners, group runners, and those that are the server's user; the last one says that it is
+    archived. `others`: somebody who is no
     administrator has an account.
 
     `held` are the projects of jobs that instance runners hold already, `together` how many polls look at once.
     """
 
     asked: list[tuple[int, frozenset[str], bool]]
-    switches: list[tuple[bool, bool, bool]]
+    switches: list[tuple[bool, bool, bool, bool]]
     runners: list[Candidate]
     held: list[int]
     together: int
@@ -73,7 +74,11 @@ candidates = st.builds(
 fleets = st.builds(
     Fleet,
     asked=st.lists(st.tuples(places, tag_sets, st.booleans()), max_size=JOBS),
-    switches=st.lists(st.tuples(*[st.booleans()] * 3), min_size=PROJECTS, max_size=PROJECTS),
+    switches=st.lists(
+        st.tuples(*[st.booleans()] * 3, st.sampled_from([False, False, False, True])),
+        min_size=PROJECTS,
+        max_size=PROJECTS,
+    ),
     runners=st.lists(candidates, min_size=1, max_size=4),
     held=st.lists(places, max_size=3),
     together=st.integers(1, 4),
@@ -115,8 +120,9 @@ class Ground:
     async def lay_out(self, connection: AsyncConnection, fleet: Fleet) -> list[Waiting]:
         """Write the queue of a fleet; the same for the model."""
         await accounts.change(connection, self.world.user_id, is_admin=not fleet.others)
-        for row, (instance, group, allowed) in zip(self.projects, fleet.switches, strict=True):
+        for row, (instance, group, allowed, archived) in zip(self.projects, fleet.switches, strict=True):
             values = {"shared_runners_enabled": instance, "group_runners_enabled": group, "may_run_as_server": allowed}
+            values["archived"] = archived
             await connection.execute(update(project).where(project.c.id == row.id).values(**values))
         for number, place in enumerate(fleet.held):
             await self.hold(connection, self.jobs[JOBS + number], place)
@@ -124,10 +130,18 @@ class Ground:
         for job_id, (place, tags, protected) in zip(self.jobs, fleet.asked, strict=False):
             demand_id = self.demand_ids[place, demands.tag_key(tags), protected]
             await connection.execute(insert(entry).values(job_id=job_id, demand_id=demand_id, since=0.0))
-            instance, group, allowed = fleet.switches[place]
+            instance, group, allowed, archived = fleet.switches[place]
             owner = self.projects[place].organisation_id
             demand = Demand(
-                place, owner, tags, protected, instance, group, may_run_as_server=allowed, others=fleet.others
+                place,
+                owner,
+                tags,
+                protected,
+                instance,
+                group,
+                may_run_as_server=allowed,
+                others=fleet.others,
+                archived=archived,
             )
             waiting.append(Waiting(job_id, demand))
         return waiting

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.routes import RouteList
 from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note, presented
-from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, columns, pairs
+from api.v4.hooks.parameters import AT_FIRST, Changes, NewHook, check_url, columns, goes_elsewhere, pairs
 from api.v4.owned_routes import mounted, of_one, of_owner
 from api.v4.owner_access import OwnerAccess
 from api.v4.pagination import PagingDep
@@ -70,13 +70,15 @@ async def change_hook(
     services: ServicesDep,
     hook: HookAccess = Depends(of_one),
 ) -> HookResponse:
-    """Change a webhook. Another address forgets what is secret, unless it is given with it."""
+    """Change a webhook. If it goes elsewhere, also by a variable, it forgets what is secret and not given with it."""
     moves = changes.url not in {None, hook.row.url}
-    variables = {} if moves else opened_map(services, hook.row.url_variables)
+    known = opened_map(services, hook.row.url_variables)
     values = columns(services, changes, hooks.scope_of(hook.owner), hook.row.events, hook.row.branch_filter_strategy)
     if changes.url is not None or changes.url_variables is not None:
-        fresh = variables if changes.url_variables is None else pairs(changes.url_variables)
+        kept = {} if moves else known
+        fresh = kept if changes.url_variables is None else pairs(changes.url_variables)
         check_url(services, changes.url or hook.row.url, fresh)
+        moves = moves or goes_elsewhere(hook.row.url, known, fresh)
     if moves:
         values = {**dict.fromkeys(_SECRET, ""), **values}
     async with services.database.write() as connection:

@@ -79,6 +79,11 @@ def check_url(services: Services, url: str, variables: Mapping[str, str]) -> Non
         raise Unprocessable(f"Invalid url given: it {fault}.")
 
 
+def goes_elsewhere(url: str, before: Mapping[str, str], variables: Mapping[str, str]) -> bool:
+    """Whether an address leads elsewhere with these variables. Raises `Unprocessable` where it names one more."""
+    return address_of(url, variables) != address_of(url, before)
+
+
 def fault_of_url(services: Services, url: str) -> str:
     """Why nothing can be posted to an address; empty if it can. Names are looked at when they are called."""
     if fault := address_fault(url):

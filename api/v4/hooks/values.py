@@ -1,6 +1,6 @@
 """Custom headers of webhooks, and variables of their addresses: set and deleted one by one."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
 from pydantic import BaseModel
@@ -9,13 +9,18 @@ from api.deps import ServicesDep
 from api.routes import RouteList
 from api.services import Services
 from api.v4.hooks.hook_access import PLACES, HookAccess, hook_of, note
-from api.v4.hooks.parameters import MAX_PAIRS, check_url
+from api.v4.hooks.parameters import MAX_PAIRS, check_url, goes_elsewhere
 from api.v4.owned_routes import mounted, of_one
 from api.v4.parameters import given
 from application.hooks.secrets import opened_map, sealed_map
-from domain.errors import Invalid, NotFound
+from domain.errors import Invalid, NotFound, Unprocessable
 from domain.hooks.requests import check_header, check_variable
 from models.repositories.hooks import hooks
+
+_GIVEN_AGAIN: Final = (
+    "The hook would go elsewhere, and what is secret does not follow: tokens, custom headers and all url_variables are "
+    "to be given again, with PUT /hooks/:hook_id."
+)
 
 
 class Value(BaseModel):
@@ -50,7 +55,13 @@ async def set_variable(key: str, new: ValueDep, services: ServicesDep, hook: Hoo
     """Set a variable of the address."""
     check_variable(key, new.value)
     known = _known(services, hook, "url_variables")
-    return await _write(services, hook, "url_variables", {**known, key: new.value})
+    values = {**known, key: new.value}
+    check_url(services, hook.row.url, values)
+    row = hook.row
+    is_secret = row.token or row.signing_token or row.custom_headers or known.keys() - {key}
+    if is_secret and goes_elsewhere(row.url, known, values):
+        raise Unprocessable(_GIVEN_AGAIN)
+    return await _write(services, hook, "url_variables", values)
 
 
 @routes.delete("/{hook_id}/url_variables/{key}", status_code=204)

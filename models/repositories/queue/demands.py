@@ -43,6 +43,7 @@ _READ: Final = (
         project.c.group_runners_enabled,
         project.c.may_run_as_server,
         project.c.full_path,
+        project.c.archived,
         namespace.c.trail,
         accounts.OTHERS.label("others"),
     )
@@ -108,6 +109,7 @@ class _PlacedDemand(QueueDemandRow):
     group_runners_enabled: bool
     may_run_as_server: bool
     full_path: str
+    archived: bool
     trail: str
     others: bool
 
@@ -127,6 +129,7 @@ async def read(connection: AsyncConnection, ids: Iterable[int]) -> dict[int, Dem
             may_run_as_server=row.may_run_as_server,
             others=row.others,
             project_path=row.full_path,
+            archived=row.archived,
         )
         for row in rows
     }

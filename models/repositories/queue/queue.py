@@ -214,7 +214,7 @@ def _eligible(shape: _Shape) -> list[ColumnElement[bool]]:
     foreign = exists().where(demand_tag.c.demand_id == demand.c.id)
     if shape.tags:
         foreign = foreign.where(demand_tag.c.tag.not_in(bindparam("b_tags", expanding=True)))
-    rules = [~and_(demand.c.tagged, foreign)]
+    rules = [~project.c.archived, ~and_(demand.c.tagged, foreign)]
     if not shape.run_untagged:
         rules.append(demand.c.tagged)
     if shape.ref_protected:

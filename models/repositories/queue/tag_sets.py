@@ -40,7 +40,7 @@ _WAITING: Final = select(
 _projects = (
     select(project.c.id)
     .join(namespace, namespace.c.id == project.c.namespace_id)
-    .where(namespace.c.trail.like(bindparam("b_trail")), project.c.removal_asked_at.is_(None))
+    .where(namespace.c.trail.like(bindparam("b_trail")), project.c.removal_asked_at.is_(None), ~project.c.archived)
 )
 _PIPELINES: Final = select(pipeline.c.id).where(
     pipeline.c.project_id.in_(_projects), pipeline.c.created_at >= bindparam("b_since", type_=Moment)

@@ -122,6 +122,20 @@ async def test_a_revoked_token_gets_no_answer_of_before(site: Site) -> None:
     assert (again.status_code, "id" in again.json()) == (401, False)
 
 
+async def test_who_is_not_signed_in_keeps_nothing(site: Site) -> None:
+    """Nobody could say whose a response is; and strangers would fill the database, a day for each key."""
+    before = await kept(site)
+    async with site.client() as client:
+        for path, body in (("/markdown", {"text": "x"}), ("/groups", GROUP), ("/runners", {"token": "wrong"})):
+            first, again = [
+                await client.post(f"/api/v4{path}", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)
+            ]
+            assert first.status_code == again.status_code
+            assert first.status_code in {401, 403}
+            assert "idempotent-replayed" not in again.headers
+    assert await kept(site) == before
+
+
 async def test_a_word_that_is_no_token_keeps_nothing(site: Site) -> None:
     before = await kept(site)
     async with site.client(headers={"PRIVATE-TOKEN": "wrong"}) as client:

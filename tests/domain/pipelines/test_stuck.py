@@ -87,6 +87,7 @@ demands = st.builds(
     st.booleans(),
     may_run_as_server=st.booleans(),
     others=st.booleans(),
+    archived=st.booleans(),
 )
 candidates = st.builds(
     Candidate,

@@ -1,5 +1,7 @@
 """Which runner comes nearest to taking a job, and what it lacks."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +84,11 @@ WORDS = {
     Lack.RESUMED: "is paused",
     Lack.ONLINE: "is offline",
 }
+
+
+def test_no_runner_lacks_what_an_archived_project_lacks() -> None:
+    demand = replace(wanting("linux"), archived=True)
+    assert nearest(demand, [runner(1, "mac")]) is None
 
 
 @given(DEMANDS, st.lists(RUNNERS, max_size=5))

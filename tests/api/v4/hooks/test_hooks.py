@@ -10,6 +10,7 @@ import gitlab
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.sealed_for import HOOK
 from models.columns import table_of
 from models.repositories.projects import projects
 from models.tables.hooks import ForgeLink, Hook, HookDelivery, HookEvent
@@ -38,6 +39,11 @@ def address(site: Site, rest: str = "") -> str:
 async def rows(site: Site, model: Any) -> Any:
     async with site.services.database.read() as connection:
         return (await connection.execute(table_of(model).select())).all()
+
+
+async def stored(site: Site, hook_id: int) -> Any:
+    (row,) = [row for row in await rows(site, Hook) if row.id == hook_id]
+    return row
 
 
 async def watched(site: Site) -> int:
@@ -236,6 +242,52 @@ async def test_headers_and_variables_one_by_one(site: Site) -> None:
         assert (await client.post(f"{way}/test/push_events")).status_code == 201
     (got,) = receiver.got
     assert (got.path, got.headers["X-One"], "X-Two" in got.headers) == ("/b", "1", False)
+
+
+ELSEWHERE = [{"key": "host", "value": "other.example"}]
+
+
+@pytest.mark.parametrize("secret", ["token", "signing_token", "custom_headers", "url_variables"])
+async def test_what_is_secret_does_not_follow_a_variable_of_the_address_elsewhere(site: Site, secret: str) -> None:
+    """Whoever may change a hook has not got its secrets; as the address itself, so its variables."""
+    known = {
+        "token": "correct-horse",
+        "signing_token": "whsec_" + base64.b64encode(b"k" * 32).decode(),
+        "custom_headers": [{"key": "X-Key", "value": "correct-horse"}],
+        "url_variables": [{"key": "path", "value": "correct-horse"}],
+    }[secret]
+    more = [*known, {"key": "host", "value": "h.example"}] if secret == "url_variables" else None
+    body = {
+        "url": "https://{host}/{path}" if more else "https://{host}/",
+        "url_variables": [{"key": "host", "value": "h.example"}],
+        secret: more or known,
+    }
+    async with site.client(site.root) as client:
+        made = (await client.post(address(site, "/hooks"), json=body)).json()
+        way = address(site, f"/hooks/{made['id']}")
+        before = await stored(site, made["id"])
+        refused = await client.put(f"{way}/url_variables/host", json={"value": "other.example"})
+        assert (refused.status_code, "given again" in refused.text) == (422, True), refused.text
+        assert await stored(site, made["id"]) == before
+        assert (await client.put(f"{way}/url_variables/host", json={"value": "h.example"})).status_code == 204
+        assert (await client.put(f"{way}/url_variables/unused", json={"value": "x"})).status_code == 204
+        changed = await client.put(way, json={"url_variables": ELSEWHERE})
+        after = await stored(site, made["id"])
+    if secret == "url_variables":
+        assert (changed.status_code, "path" in changed.text) == (422, True)
+    else:
+        assert (changed.status_code, getattr(after, secret)) == (200, "")
+
+
+async def test_a_secret_that_is_given_again_goes_to_the_new_address(site: Site) -> None:
+    async with site.client(site.root) as client:
+        body = {"url": "https://{host}/", "url_variables": [{"key": "host", "value": "h.example"}], "token": "old"}
+        made = (await client.post(address(site, "/hooks"), json=body)).json()
+        way = address(site, f"/hooks/{made['id']}")
+        again = await client.put(way, json={"url_variables": ELSEWHERE, "token": "new"})
+        same = await client.put(way, json={"url_variables": ELSEWHERE})
+    assert (again.status_code, same.status_code) == (200, 200)
+    assert site.services.sealer.open((await stored(site, made["id"])).token, HOOK) == "new"
 
 
 @pytest.mark.parametrize(
