@@ -219,6 +219,9 @@ class RateLimits(_FromEnvironment):
     as in GitLab."""
     configurations_checked: int = Field(default=0, ge=0)
     """Configurations that one person has checked (`ci/lint`), in whichever project. 0: any number, as in GitLab."""
+    notes_written: int = Field(default=300, ge=0)
+    """Notes on merge requests that one person writes or changes, in whichever project. 300 as in GitLab; 0: any
+    number."""
 
 
 class FrontLimits(_FromEnvironment):

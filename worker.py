@@ -52,6 +52,7 @@ from loops.cross_pod import CrossPodLoop
 from loops.delivery_starter import Telling
 from loops.directory import DirectoryLoop
 from loops.environments import EnvironmentLoop
+from loops.held_loop import HeldLoop
 from loops.invariants import InvariantLoop
 from loops.merge_requests import MergeLoop
 from loops.mirrors import MirrorLoop
@@ -96,6 +97,7 @@ class Process:
         self._services = services
         self._settings = services.settings
         self._failed: BaseException | None = None
+        self._held_loop = HeldLoop()
         self._front = httpx.AsyncClient(timeout=2, trust_env=False)
         port = self._settings.temporal_client_metrics_port if self._settings.metrics_port else 0
         self._temporal_runtime = counting_runtime(port)
@@ -125,7 +127,7 @@ class Process:
         if role in {"all", "worker"}:
             loops.append(self._invariants().run)
         if role in {"all", "api"}:
-            loops += [self._serve, self._sweeper().run, self._archiver().run]
+            loops += [self._serve, self._held_loop.run, self._sweeper().run, self._archiver().run]
             loops += [self._reports().run, self._artifacts().run, BridgeLoop(self._services).run]
             if self._services.cluster is not None:
                 loops.append(DirectoryLoop(self._services, self._services.cluster).run)
@@ -192,6 +194,7 @@ class Process:
             self._settings.times,
             self._reachable,
             services.metrics,
+            self._held_loop.seconds,
         )
 
     def _invariants(self) -> InvariantLoop:

@@ -22,6 +22,7 @@ from application.jobs.log_indexes import LogIndexes
 from application.limits.actions import ActionLimits
 from application.moves.away import Leaving
 from application.pods.cluster import join
+from application.texts.renderings import Renderings
 from auth.encryption import Sealer, open_sealer
 from auth.job_token import JobTokens
 from auth.key_ring import Purpose, open_ring
@@ -73,6 +74,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     runners = KnownRunners(database, notifications)
     metrics = ServerMetrics(settings.api_role, settings.pod)
     store = ObjectStore.open(settings.store, watch=metrics)
+    compilers = compiler_pool()
     services = Services(
         settings=settings,
         database=database,
@@ -84,7 +86,8 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
         sealer=open_sealer(settings),
         identity_keys=identity_keys,
         job_tokens=JobTokens(key),
-        compilers=compiler_pool(),
+        compilers=compilers,
+        renderings=Renderings(database, compilers),
         runners=runners,
         contacts=Contacts(database),
         polls=WaitingPolls(database, notifications, runners, settings.times.queue_rescan),
@@ -116,6 +119,7 @@ async def close_services(services: Services) -> None:
     await services.polls.close()
     await services.contacts.close()
     await services.notifications.stop()
+    await services.renderings.close()
     services.compilers.shutdown(wait=False, cancel_futures=True)
     await services.database.close()
 

@@ -7,6 +7,7 @@ from application.configurations.plan_cache import PlanCache
 from application.limits.actions import ActionLimits
 from application.moves.away import Leaving
 from application.pods.cluster import Cluster
+from application.texts.renderings import Renderings
 from auth.encryption import Sealer
 from auth.job_token import JobTokens
 from auth.key_ring import KeyRing
@@ -51,6 +52,7 @@ class Services:
     identity_keys: KeyRing
     job_tokens: JobTokens
     compilers: Executor
+    renderings: Renderings
     limits: ActionLimits
     mine: InstallationRow
     cluster: Cluster | None = None

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.pipelines.failure_reasons import NO_RUNNER, RUNNERS_BUSY, SERVER_TIMEOUT
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import RUNNER_LOST
+from domain.runners.leases import outage_in
 from loops.rounds import every
 from metrics.server_metrics import ServerMetrics
 from models import job_offers
@@ -82,14 +83,20 @@ class Sweeper:
         times: TimeLimits,
         reachable: Callable[[], Awaitable[bool]],
         metrics: ServerMetrics | None = None,
+        held: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`reachable` tells whether the front reaches this API: without it a tick would be a lie."""
+        """`reachable` tells whether the front reaches this API: without it a tick would be a lie.
+
+        `held` is for how many seconds this process has held up its own event loop until now.
+        """
         self._metrics = metrics or ServerMetrics()
         self._database = database
         self._notifications = notifications
         self._clock = clock
         self._times = times
         self._reachable = reachable
+        self._held = held
+        self._held_before = 0.0
 
     async def run(self) -> None:
         """Sweep for ever."""
@@ -108,19 +115,24 @@ class Sweeper:
         """Count a tick; then look for hand-outs nobody took up, lost runners, and jobs whose time is over."""
         async with self._database.write() as connection:
             tick = await leases.tick(connection, self._times.lease_tick)
+            held = self._held() - self._held_before
             if tick is None:
+                self._held_before += held
                 return
             await leases.stand_still(connection)
-            if tick.outage > 2 * self._times.lease_tick:
-                await leases.extend_all(connection, self._bonus(tick.outage))
-                log.warning("we were away; every lease lives longer", outage=round(tick.outage, 1))
+            if outage := outage_in(tick.gap, held, self._times.lease_tick):
+                await leases.extend_all(connection, self._bonus(outage))
+                log.warning("we were away; every lease lives longer", outage=round(outage, 1))
+            elif outage_in(tick.gap, 0.0, self._times.lease_tick):
+                log.warning("we were busy ourselves and answered nobody; no lease lives longer", held=round(held, 1))
             if tick.set_back:
                 late = await set_back_clock.bring_back(connection, self._clock())
                 log.warning("the clock was set back; what waits is tried soon", by=round(tick.set_back, 1), rows=late)
             is_calm = await leases.is_calm(connection)
-            held = await leases.held(connection)
-        share = Share(held, self._metrics)
-        if held:
+            jobs = await leases.held(connection)
+        self._held_before += held  # only once the tick is written: else its gap is looked at again
+        share = Share(jobs, self._metrics)
+        if jobs:
             await self._put_back(share)
             await self._give_up(share)
             await self._end_overdue(share)

@@ -39,6 +39,7 @@ import models.tables.projects
 import models.tables.protected_environments
 import models.tables.protected_refs
 import models.tables.queue
+import models.tables.rendered_texts
 import models.tables.reports
 import models.tables.runners
 import models.tables.schedules

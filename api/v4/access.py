@@ -14,9 +14,9 @@ from domain.errors import NotFound, Unauthenticated
 from models.repositories.pipelines import jobs, pipelines
 from models.rows.pipelines import ListedJobRow, PipelineRow
 
-_MAX_ID: Final = 2**53
+MAX_ID: Final = 2**53
 
-Id = Annotated[int, Path(ge=1, le=_MAX_ID)]
+Id = Annotated[int, Path(ge=1, le=MAX_ID)]
 
 
 async def project_of(project: str, services: ServicesDep, caller: CallerDep) -> ProjectAccess:

@@ -1,6 +1,5 @@
 """Compiling apart from the event loop, with what the configuration includes found meanwhile."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
@@ -8,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NoReturn, TypeVar
 
-from application.configurations.compiler_pool import MARKS, GivenUp, OutOfTime, one_round, within
+from application.configurations.compiler_pool import GivenUp, OutOfTime, one_round
 from application.configurations.config_sources import ConfigSources
+from application.configurations.pool_work import in_process
 from application.services import Services
 from domain.config.compile import compile_config, merged_config
 from domain.config.context import Context
@@ -17,7 +17,7 @@ from domain.config.issue import ConfigIssue
 from domain.config.plan import Plan
 from domain.config.sources import Answer, Fetched, Paths, Request, Wanted
 from domain.errors import ConfigInvalid, Invalid, PipelineFiltered, Unavailable
-from git.turns import Places, ended_with_caller, gone, refuse_gone, turn_of
+from git.turns import Places, gone, refuse_gone, turn_of
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class Compilation:
         async with turn_of(COMPILATIONS, self.sources.key, "", PATIENCE):
             refuse_gone()
             try:
-                result, seconds = await self._in_process(work)
+                result, seconds = await in_process(self.services.compilers, COMPUTING - self.computed, work)
             except BrokenProcessPool as error:
                 raise Unavailable("The compiler of configurations died; try again.") from error
             except GivenUp as error:
@@ -107,21 +107,6 @@ class Compilation:
         if self.computed > COMPUTING:
             self._refuse(_TOO_LONG)
         return result
-
-    async def _in_process(self, work: Callable[[], T]) -> tuple[T, float]:
-        mark = MARKS.take()
-        try:
-            running = self.services.compilers.submit(within, COMPUTING - self.computed, mark, work)
-        except BaseException:
-            MARKS.put_back(mark)
-            raise
-        running.add_done_callback(lambda _: MARKS.put_back(mark))
-        try:
-            with ended_with_caller(partial(MARKS.give_up, mark)):
-                return await asyncio.wrap_future(running)
-        except asyncio.CancelledError:
-            MARKS.give_up(mark)
-            raise
 
     def _refuse(self, why: str) -> NoReturn:
         raise ConfigInvalid((ConfigIssue(why, file=self.file),))

@@ -23,6 +23,7 @@ class Limited(StrEnum):
     SCHEDULE_PLAY = "play_pipeline_schedule"
     PIPELINE = "pipelines_create"
     LINT = "ci_lint"
+    NOTE = "notes_create"
 
 
 _SETTING: Final[Mapping[Limited, str]] = {
@@ -31,6 +32,7 @@ _SETTING: Final[Mapping[Limited, str]] = {
     Limited.SCHEDULE_PLAY: "schedule_plays",
     Limited.PIPELINE: "pipelines_created",
     Limited.LINT: "configurations_checked",
+    Limited.NOTE: "notes_written",
 }
 """Fields of `settings.RateLimits`."""
 

@@ -59,6 +59,7 @@ _OWNER: Final = (("project_id", "project"), ("namespace_id", "namespace"))
 _PIPELINE: Final = (("pipeline_id", "pipeline"),)
 _JOB: Final = (("job_id", "job"),)
 _MERGE_REQUEST: Final = (("merge_request_id", "merge_request"),)
+_ANEW: Final = "the other pod renders texts itself when they are read"
 
 BELONGINGS: Final[Mapping[str, Belonging]] = {
     "access_token": Carried(_OWNER),
@@ -143,6 +144,9 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "queue_entry": Carried(_JOB),
     "ref_health": Carried(_PROJECT),
     "release": Carried(_PROJECT),
+    "rendered_note": Ended((("owner_id", "merge_request_note"),), _ANEW),
+    "rendered_release": Ended((("owner_id", "release"),), _ANEW),
+    "rendered_request": Ended((("owner_id", "merge_request"),), _ANEW),
     "report": Carried(_JOB),
     "resource_group": Carried(_PROJECT),
     "runner": Carried(),

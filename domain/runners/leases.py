@@ -7,6 +7,21 @@ the same in SQL.
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+_TICKS: Final = 2
+"""So many ticks may be late without anybody having been away: a round of the sweeper takes its time."""
+
+
+def outage_in(gap: float, held: float, tick: float) -> float:
+    """The seconds of an outage that a gap between two ticks tells of; 0 if it tells of none.
+
+    For `held` of them this very process computed on its event loop, and so answered nobody: a freeze. It costs no
+    lease anything, since it counts no tick, and it gives none anything: else whoever can keep us busy could keep
+    jobs of dead runners alive. Who waited in it waits for the next call only, not for a server that has to come back.
+    """
+    away = gap - held
+    return away if away > _TICKS * tick else 0.0
 
 
 @dataclass(frozen=True, slots=True)

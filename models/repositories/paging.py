@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, LargeBinary, Select, cast, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.errors import TooLarge
 from models import typed_rows
 from models.typed_rows import Typed
+
+RESPONSE_BYTES: Final = 8 * 1024**2
+"""Bytes of people's texts in one response: eight of the largest."""
 
 Kind = TypeVar("Kind", covariant=True)
 """As `Typed`; a listing of rows that are more than these is a listing of these."""
@@ -20,6 +24,17 @@ class Listing(Generic[Kind]):
 
     statement: Select[Any]
     kind: type[Kind]
+    texts: tuple[ColumnElement[str], ...] = ()
+    """Columns of `statement` that people fill with as much as they like."""
+
+    def without_texts(self) -> "Listing[Kind]":
+        """The same with nothing in these columns, for who shows none of them."""
+        left_out = {column.key for column in self.texts}
+        columns = [
+            literal("").label(column.key) if column.key in left_out else column
+            for column in self.statement.selected_columns
+        ]
+        return Listing(self.statement.with_only_columns(*columns), self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +46,35 @@ class Slice(Generic[Kind]):
 
 
 async def slice_of(connection: AsyncConnection, listing: Listing[Typed], number: int, size: int) -> Slice[Typed]:
-    """Page `number` (from 1) of `size` rows of a listing."""
+    """Page `number` (from 1) of `size` rows of a listing. Raises `TooLarge` where that is more than one response takes.
+
+    One row is never too large.
+    """
     statement = listing.statement
+    if listing.texts and size > 1:
+        texts: Any = statement.with_only_columns(*listing.texts).limit(size).offset((number - 1) * size)
+        await require_size(connection, texts, "Ask for fewer at a time, with a smaller per_page")
     result = await connection.execute(statement.limit(size).offset((number - 1) * size))
     rows = typed_rows.all_of(listing.kind, result)
     if number == 1 and len(rows) < size:
         return Slice(rows, len(rows))
     counted = select(func.count()).select_from(statement.order_by(None).subquery())
     return Slice(rows, (await connection.execute(counted)).scalar_one())
+
+
+async def require_size(connection: AsyncConnection, texts: Select[Any], advice: str) -> None:
+    """Raise `TooLarge` unless the texts that a statement selects go into one response; they are not read for it."""
+    # SQLite before 3.43 has no OCTET_LENGTH.
+    size_of = func.octet_length if connection.dialect.name == "postgresql" else _bytes_on_sqlite
+    sizes = [func.sum(size_of(one)) for one in texts.subquery().c]
+    total = sum(size or 0 for size in (await connection.execute(select(*sizes))).one())
+    if total > RESPONSE_BYTES:
+        most = f"at most {RESPONSE_BYTES // 1024**2} MiB are sent at once"
+        raise TooLarge(f"Request Entity Too Large: these are {total / 1024**2:.1f} MiB of text; {most}. {advice}.")
+
+
+def _bytes_on_sqlite(column: ColumnElement[str]) -> ColumnElement[int]:
+    return func.length(cast(column, LargeBinary))
 
 
 async def first_of(connection: AsyncConnection, listing: Listing[Typed]) -> Typed | None:

@@ -27,6 +27,22 @@ class MergeRequestNoteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteHeading:
+    """The same without what it says, which may be a megabyte."""
+
+    id: int
+    merge_request_id: int
+    discussion: str
+    author_id: int
+    system: bool
+    internal: bool
+    resolvable: bool
+    position: Mapping[str, Any] | None
+    resolved_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class MergeRequestVersionRow:
     """A row of `models.tables.merge_request_notes.MergeRequestVersion`, which says what its columns mean."""
 

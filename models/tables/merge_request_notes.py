@@ -21,7 +21,8 @@ class MergeRequestNote(SQLModel, table=True):
     __tablename__ = "merge_request_note"
     __table_args__ = (
         Index("merge_request_note_of_request", "merge_request_id", "id"),
-        Index("merge_request_note_of_discussion", "merge_request_id", "discussion", "id"),
+        # With what is asked of all notes: else each is read, past its text.
+        Index("merge_request_note_of_discussion", "merge_request_id", "discussion", "id", "internal", "system"),
         Index(
             "merge_request_note_to_resolve",
             "merge_request_id",

@@ -33,12 +33,15 @@ class Sweeping:
 
     world: World
     sweeper: Sweeper
+    held: float = 0.0
+    """For how many seconds the process has held up its loop."""
 
     @classmethod
     async def make(cls, world: World, **limits: Any) -> Self:
         """Let the clock run."""
         times = TimeLimits(lease_tick=TICK, **limits)
-        made = cls(world, Sweeper(world.database, Notifications(), world.now, times, _reachable))
+        parts = (world.database, Notifications(), world.now, times, _reachable)
+        made = cls(world, Sweeper(*parts, held=lambda: made.held))
         await made.sweep()
         await made.call(world.runner_id)
         return made
@@ -69,6 +72,11 @@ class Sweeping:
         await waiting.wait(self.world, seconds)
         await self._clock(ticked_at=clock.c.ticked_at - seconds)
         await self.sweeper.sweep()
+
+    async def be_busy(self, seconds: float) -> None:
+        """Compute on the event loop for so long, and answer nobody; the first sweep after it finds out."""
+        self.held += seconds
+        await self.be_away(seconds)
 
     async def set_back(self, seconds: float) -> None:
         """The clock is set back by so much; the next sweep finds out."""

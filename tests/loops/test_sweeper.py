@@ -253,6 +253,27 @@ async def test_after_an_outage_nobody_who_waited_is_dropped_at_once(sweeping: Sw
     assert await sweeping.outcome() == IN_VAIN
 
 
+async def test_a_freeze_of_our_own_gives_no_lease_anything(sweeping: Sweeping) -> None:
+    """Who keeps us busy for two minutes, again and again, keeps no job of a dead runner."""
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    for _ in range(3):
+        await sweeping.be_busy(120)
+    await sweeping.serve(180 - 3 * TICK)
+    assert await sweeping.outcome() == RUNS
+    await sweeping.serve(TICK)
+    assert await sweeping.outcome() == LOST
+
+
+async def test_an_outage_in_which_we_were_busy_for_a_moment_is_one(sweeping: Sweeping) -> None:
+    await sweeping.world.begin(ONE)
+    await sweeping.world.take()
+    sweeping.held += 20
+    await sweeping.be_away(2 * HOUR)
+    await sweeping.serve(595)
+    assert await sweeping.outcome() == RUNS
+
+
 async def test_a_job_that_is_handed_out_while_it_is_looked_at_stays(
     sweeping: Sweeping, monkeypatch: pytest.MonkeyPatch
 ) -> None:

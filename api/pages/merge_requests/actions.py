@@ -19,11 +19,12 @@ from api.services import Services
 from api.v4.access import Id
 from api.v4.merge_requests import approvals, contents, discussions, merge_trains, merging, notes
 from api.v4.merge_requests.access import MergeRequestAccess, merge_request_of
-from api.v4.merge_requests.note_access import NoteAccess, discussion_of
+from api.v4.merge_requests.note_access import NoteAccess, thread_of
 from api.v4.origin import require_our_pages
 from api.v4.parameters import Optionals, given
 from application.merge_requests import changing
-from domain.errors import Forbidden, Invalid, NotFound, Refused, Unauthenticated
+from application.merge_requests.notes import resolve as resolve_thread
+from domain.errors import Forbidden, Invalid, NotFound, Refused, TooMany, Unauthenticated
 from domain.merge_requests.merge_request import State, with_draft
 from domain.merge_requests.notes import MAX_BODY
 
@@ -46,7 +47,7 @@ async def answered(
     project, iid = found.project, found.row.iid
     try:
         await doing
-    except (Refused, Invalid, Forbidden, Unauthenticated) as error:
+    except (Refused, Invalid, Forbidden, Unauthenticated, TooMany) as error:
         if not project.caller.is_known:
             raise
         refused = Forbidden(_MAY_NOT) if str(error) in {"Unauthorized", "Forbidden"} else error
@@ -201,6 +202,11 @@ async def resolve(
     services: ServicesDep,
 ) -> Response:
     """Resolve a thread, or open it again."""
+    return await answered(request, services, found, _resolved(services, found, discussion_id, asked.resolved))
+
+
+async def _resolved(services: Services, found: MergeRequestAccess, discussion_id: str, resolved: bool) -> None:
     access = NoteAccess(found)
-    thread = await discussion_of(discussion_id, access, services)
-    return await answered(request, services, found, discussions.resolve_discussion(asked, thread, access, services))
+    access.require_resolve()
+    thread = await thread_of(discussion_id, access, services)
+    await resolve_thread(services, thread, found.project.caller.user_id, resolved=resolved)

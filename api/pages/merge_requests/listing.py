@@ -78,7 +78,7 @@ async def draw(services: Services, project: ProjectAccess, wanted: Wanted, topic
     project = await access_to(services, project.caller, project.row.id)
     narrowed = wanted.filter(project.row.id)
     async with services.database.read() as connection:
-        found = await slice_of(connection, merge_requests.listed(narrowed), wanted.number, PER_PAGE)
+        found = await slice_of(connection, merge_requests.listed(narrowed).without_texts(), wanted.number, PER_PAGE)
         ids = [row.id for row in found.rows]
         counts = await merge_request_overviews.counts_by_state(connection, narrowed)
         heads = await merge_request_overviews.head_pipelines(connection, found.rows)

@@ -1,9 +1,9 @@
 """The page of a merge request: what it is, how it stands, what was said. Pushes and webhooks link here."""
 
 import shlex
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Query, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from api.deps import ServicesDep
@@ -11,13 +11,12 @@ from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
+from api.pages.frame.shown_texts import shown_texts
 from api.pages.frame.templates import fragment
-from api.pages.merge_requests.activity import activity_of
+from api.pages.merge_requests.activity import Window, WindowDep, activity_of
 from api.pages.merge_requests.look import Look, look_at
 from api.pages.merge_requests.reports import ReportReader, by_severity
-from api.pages.merge_requests.texts import MAX_SHOWN, markdown
 from api.pages.merge_requests.words import BLOCKERS, CARS, SCANNERS, STATES
-from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
@@ -27,11 +26,12 @@ from application.access import ProjectAccess
 from domain.merge_requests.merge_request import merge_message, with_draft
 from domain.pipelines.status import COMPLETE
 from models.notifications import merge_request_topic, merge_requests_topic, pipeline_topic
+from models.repositories.texts.rendered_texts import REQUESTS
 
 router = RouteList(prefix=f"{PREFIX}/-/merge_requests/{{iid}}")
 
 
-async def values_of(services: Services, look: Look, number: int) -> dict[str, Any]:
+async def values_of(services: Services, look: Look, window: Window) -> dict[str, Any]:
     """What the templates of the page are given."""
     row, target = look.row, look.found.here.target
     source = row.source_branch
@@ -42,8 +42,7 @@ async def values_of(services: Services, look: Look, number: int) -> dict[str, An
         "look": look,
         "row": row,
         "title": with_draft(row.title, draft=False) or row.title,
-        "description": markdown(row.description),
-        "max_shown": MAX_SHOWN,
+        "description": (await shown_texts(services, REQUESTS, [row.id])).get(row.id),
         "states": STATES,
         "blockers": [BLOCKERS[one] for one in look.in_the_way],
         "mergeable": look.is_open and not look.in_the_way,
@@ -57,7 +56,7 @@ async def values_of(services: Services, look: Look, number: int) -> dict[str, An
         "trains": target.merge_trains_enabled,
         "message": merge_message(source, row.target_branch, row.title, look.found.here.reference),
         "fetch": f"{shlex.join(['git', 'fetch', 'origin', row.source_branch])}\ngit switch --detach FETCH_HEAD",
-        "activity": await activity_of(services, NoteAccess(look.found), number),
+        "activity": await activity_of(services, NoteAccess(look.found), window),
         "base": f"/{look.found.project.row.full_path}/-/merge_requests/{row.iid}",
     }
 
@@ -68,14 +67,14 @@ async def overview(
     project: ProjectAccess,
     iid: int,
     *,
-    number: int = 1,
+    window: Window = Window(),
     problem: str = "",
     status: int = 200,
     note: str = "",
 ) -> Response:
     """The whole page; `problem` is why what was asked for was not done, `note` a comment that was not written."""
     look = await look_at(services, project, iid, ReportReader(services))
-    values = await values_of(services, look, number)
+    values = await values_of(services, look, window)
     live = fragment("merge_requests/_overview.html", **values)
     response = live_page(
         "merge_requests/merge_request.html",
@@ -97,10 +96,10 @@ async def merge_request(
     iid: Id,
     project: PageProjectDep,
     services: ServicesDep,
-    number: Annotated[Number, Query(alias="page")] = 1,
+    window: WindowDep,
 ) -> Response:
     """A merge request as it is now."""
-    return await overview(request, services, project, iid, number=number)
+    return await overview(request, services, project, iid, window=window)
 
 
 @router.get("/events")
@@ -109,7 +108,7 @@ async def merge_request_events(
     iid: Id,
     project: PageProjectDep,
     services: ServicesDep,
-    number: Annotated[Number, Query(alias="page")] = 1,
+    window: WindowDep,
 ) -> Response:
     """Changes of it: of itself, of its pipeline, and of the branches of its project."""
     reader = ReportReader(services)
@@ -120,6 +119,6 @@ async def merge_request_events(
     async def drawn() -> Fragment:
         look = await look_at(services, project, iid, reader)
         of_pipeline[:] = [pipeline_topic(look.pipeline.id)] if look.pipeline is not None else []
-        return fragment("merge_requests/_overview.html", **await values_of(services, look, number))
+        return fragment("merge_requests/_overview.html", **await values_of(services, look, window))
 
     return await event_stream(request, services, project.caller, drawn, *topics, further=lambda: of_pipeline)

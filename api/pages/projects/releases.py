@@ -11,7 +11,7 @@ from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
 from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import address_of_page, page
-from api.pages.merge_requests.texts import MAX_SHOWN, markdown
+from api.pages.frame.shown_texts import shown_texts
 from api.pages.projects.home import Number
 from api.routes import RouteList
 from api.services import Services
@@ -21,6 +21,7 @@ from api.v4.representation.releases import sources
 from application.access import ProjectAccess
 from models.repositories.artifacts import releases
 from models.repositories.paging import slice_of
+from models.repositories.texts.rendered_texts import RELEASES
 from models.rows.environments import ReleaseRow
 
 PER_PAGE: Final = 20
@@ -33,7 +34,7 @@ async def list_page(
     request: Request, services: ServicesDep, project: PageProjectDep, number: Annotated[Number, Query(alias="page")] = 1
 ) -> Response:
     """The releases, the newest first."""
-    statement = releases.of_project(project.row.id, order_by="released_at", ascending=False)
+    statement = releases.of_project(project.row.id, order_by="released_at", ascending=False).without_texts()
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, number, PER_PAGE)
     last = page_count(found.total, PER_PAGE)
@@ -60,6 +61,7 @@ async def one_page(request: Request, tag: str, services: ServicesDep, project: P
 async def _page(
     request: Request, services: Services, project: ProjectAccess, rows: Sequence[ReleaseRow], **values: Any
 ) -> Response:
+    texts = await shown_texts(services, RELEASES, [row.id for row in rows])
     documents = await shown_releases(services, project.row, rows)
     return page(
         "projects/releases.html",
@@ -71,11 +73,10 @@ async def _page(
             {
                 "row": row,
                 "document": document,
-                "description": markdown(row.description),
+                "description": texts.get(row.id),
                 "sources": sources(row.tag, project.row, ""),
             }
             for row, document in zip(rows, documents, strict=True)
         ],
-        most=MAX_SHOWN,
         **values,
     )

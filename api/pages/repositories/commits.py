@@ -34,6 +34,8 @@ router = RouteList(prefix=PREFIX, kind=EndsWithCaller)
 PER_PAGE: Final = 40
 _MAX_RESULTS: Final = 50
 """Pipelines, and results of others, of one commit."""
+_MAX_MESSAGE: Final = 20_001
+"""Characters of a message: one more than are shown."""
 _MAX_REFS: Final = 20
 
 
@@ -97,7 +99,7 @@ async def one_commit(
         project.caller,
         project=project.row,
         commit=commit,
-        body=commit.message.removeprefix(commit.title).strip("\r\n").replace("\r\n", "\n"),
+        body=commit.message.removeprefix(commit.title)[:_MAX_MESSAGE].strip("\r\n").replace("\r\n", "\n"),
         branches=(await refs_with(repository.git, commit.sha, "refs/heads"))[:_MAX_REFS],
         tags=(await refs_with(repository.git, commit.sha, "refs/tags"))[:_MAX_REFS],
         pipelines=pipelines.rows,

@@ -1,19 +1,23 @@
 """Markdown texts as HTML."""
 
-import asyncio
-from typing import Annotated
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Annotated, Final
 
 from fastapi import Depends
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from api.deps import ServicesDep
-from api.markdown import MAX_LENGTH, rendered
 from api.routes import RouteList
 from api.v4.access import KnownCallerDep
 from api.v4.parameters import Optionals, given
+from application.configurations.compiler_pool import GivenUp, OutOfTime
 from application.configurations.compiling import COMPILATIONS, PATIENCE
-from git.turns import turn_of
+from application.configurations.pool_work import in_process
+from application.texts.markdown import MAX_LENGTH, rendered
+from domain.errors import Unavailable, Unprocessable
+from git.turns import gone, turn_of
 
 router = RouteList()
 
@@ -32,6 +36,10 @@ class MarkdownResponse(TypedDict):
     html: str
 
 
+SECONDS: Final = 1.0
+"""Of computing, for one text."""
+
+
 @router.post("/markdown", status_code=201)
 async def render_markdown(
     wanted: Annotated[MarkdownText, Depends(given(MarkdownText))], caller: KnownCallerDep, services: ServicesDep
@@ -40,6 +48,16 @@ async def render_markdown(
 
     In a process of the compilers: the text of somebody must not hold up everybody.
     """
+    work = partial(rendered, wanted.text, gfm=wanted.gfm)
     async with turn_of(COMPILATIONS, f"user {caller.user_id}", "", PATIENCE):
-        html = await asyncio.wrap_future(services.compilers.submit(rendered, wanted.text, gfm=wanted.gfm))
+        try:
+            html, _ = await in_process(services.compilers, SECONDS, work)
+        except OutOfTime:
+            raise Unprocessable(
+                f"It takes more than {SECONDS:g} s to render this text; ask for less at a time."
+            ) from None
+        except GivenUp as error:
+            raise gone() from error
+        except BrokenProcessPool as error:
+            raise Unavailable("The process that renders texts died; try again.") from error
     return {"html": html}

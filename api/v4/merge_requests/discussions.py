@@ -1,6 +1,5 @@
 """Threads of merge requests: begun, answered, resolved; those of lines of the changes have a position."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Response
@@ -9,7 +8,7 @@ from pydantic import Field, model_validator
 
 from api.deps import ServicesDep
 from api.routes import RouteList
-from api.v4.merge_requests.note_access import DiscussionDep, NoteDep, NotesDep, Written, shown, shown_discussions
+from api.v4.merge_requests.note_access import NoteDep, NotesDep, ThreadDep, Written, shown, shown_discussions
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.notes import DiscussionResponse, NoteResponse
@@ -103,7 +102,9 @@ async def list_discussions(notes: NotesDep, services: ServicesDep, paging: Pagin
     seen = notes.seen()
     async with services.database.read() as connection:
         page = await slice_of(connection, merge_request_notes.discussions(seen), paging.number, paging.size)
-        found = await merge_request_notes.of_discussions(connection, seen, [row.discussion for row in page.rows])
+        ids = [row.discussion for row in page.rows]
+        await merge_request_notes.require_size(connection, seen, ids)
+        found = await merge_request_notes.of_discussions(connection, seen, ids)
     return paging.response(await shown_discussions(services, notes, found), page.total)
 
 
@@ -118,41 +119,46 @@ async def create_discussion(
 
 
 @router.get("/{discussion_id}")
-async def get_discussion(rows: DiscussionDep, notes: NotesDep, services: ServicesDep) -> DiscussionResponse:
+async def get_discussion(discussion_id: str, notes: NotesDep, services: ServicesDep) -> DiscussionResponse:
     """One thread."""
-    return (await shown_discussions(services, notes, {rows[0].discussion: rows}))[0]
+    async with services.database.read() as connection:
+        rows = await merge_request_notes.of_discussion(connection, notes.seen(), discussion_id)
+    return (await shown_discussions(services, notes, {discussion_id: rows}))[0]
 
 
 @router.put("/{discussion_id}")
 async def resolve_discussion(
     changes: Annotated[Resolving, Depends(given(Resolving))],
-    rows: DiscussionDep,
+    thread: ThreadDep,
     notes: NotesDep,
     services: ServicesDep,
 ) -> DiscussionResponse:
     """Resolve a thread, or open it again; developers may, and who opened the merge request."""
     notes.require_resolve()
-    await resolve(services, rows, notes.found.project.caller.user_id, resolved=changes.resolved)
-    return await get_discussion(await _again(services, notes, rows[0].discussion), notes, services)
-
-
-async def _again(services: ServicesDep, notes: NotesDep, discussion: str) -> Sequence[MergeRequestNoteRow]:
+    discussion = thread[0].discussion
     async with services.database.read() as connection:
-        return await merge_request_notes.of_discussion(connection, notes.seen(), discussion)
+        await merge_request_notes.require_size(connection, notes.seen(), [discussion])
+    await resolve(services, thread, notes.found.project.caller.user_id, resolved=changes.resolved)
+    return await get_discussion(discussion, notes, services)
 
 
 @router.get("/{discussion_id}/notes", response_model=list[NoteResponse])
-async def list_notes(rows: DiscussionDep, notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
+async def list_notes(discussion_id: str, notes: NotesDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The notes of a thread, the oldest first."""
-    return paging.response(await shown(services, notes, paging.of(rows)), len(rows))
+    async with services.database.read() as connection:
+        listing = merge_request_notes.in_thread(notes.seen(), discussion_id)
+        page = await slice_of(connection, listing, paging.number, paging.size)
+    if not page.total:
+        raise NotFound("Discussion Not Found")
+    return paging.response(await shown(services, notes, page.rows), page.total)
 
 
 @router.post("/{discussion_id}/notes", status_code=201)
 async def create_note(
-    new: Annotated[Written, Depends(given(Written))], rows: DiscussionDep, notes: NotesDep, services: ServicesDep
+    new: Annotated[Written, Depends(given(Written))], discussion_id: str, notes: NotesDep, services: ServicesDep
 ) -> NoteResponse:
     """Answer in a thread; a note that stood by itself becomes one."""
-    row = await answer(services, notes.found.here, notes.seen(), rows[0].discussion, notes.new(new))
+    row = await answer(services, notes.found.here, notes.seen(), discussion_id, notes.new(new))
     return (await shown(services, notes, [row]))[0]
 
 
@@ -184,7 +190,7 @@ async def change_note(
         raise Invalid("body, resolved are mutually exclusive, exactly one parameter must be provided")
     if changes.body is not None:
         notes.require_change(note)
-        note = await change_body(services, note, changes.body)
+        note = await change_body(services, note, changes.body, notes.found.project.caller.user_id)
     if changes.resolved is not None:
         notes.require_resolve()
         await resolve(services, [note], notes.found.project.caller.user_id, resolved=changes.resolved)

@@ -18,12 +18,13 @@ from api.v4.representation.notes import discussion as shown_discussion
 from api.v4.representation.notes import note as shown_note
 from application.merge_requests.notes import NewNote
 from auth.permissions import LEVEL_FOR, Action, NoteAction, may_note, require_known, require_note
-from domain.errors import Forbidden, Unauthenticated
+from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.notes import MAX_BODY
 from models.repositories.merge_requests import merge_request_notes
 from models.repositories.merge_requests.merge_request_notes import NoteFilter
+from models.repositories.paging import every_of
 from models.repositories.projects import relations
-from models.rows.merge_request_notes import MergeRequestNoteRow
+from models.rows.merge_request_notes import MergeRequestNoteRow, NoteHeading
 
 
 class Written(Optionals):
@@ -107,13 +108,16 @@ async def note_of(note_id: Id, notes: NotesDep, services: ServicesDep) -> MergeR
 NoteDep = Annotated[MergeRequestNoteRow, Depends(note_of)]
 
 
-async def discussion_of(discussion_id: str, notes: NotesDep, services: ServicesDep) -> Sequence[MergeRequestNoteRow]:
-    """The notes of the thread of a path, the oldest first. Raises `NotFound`."""
+async def thread_of(discussion_id: str, notes: NotesDep, services: ServicesDep) -> Sequence[NoteHeading]:
+    """The notes of the thread of a path without what they say, the newest first. Raises `NotFound`."""
     async with services.database.read() as connection:
-        return await merge_request_notes.of_discussion(connection, notes.seen(), discussion_id)
+        found = await every_of(connection, merge_request_notes.of_thread(notes.seen(), discussion_id))
+    if not found:
+        raise NotFound("Discussion Not Found")
+    return found
 
 
-DiscussionDep = Annotated[Sequence[MergeRequestNoteRow], Depends(discussion_of)]
+ThreadDep = Annotated[Sequence[NoteHeading], Depends(thread_of)]
 
 
 async def around(services: Services, notes: NoteAccess, rows: Sequence[MergeRequestNoteRow]) -> AroundNotes:

@@ -73,7 +73,8 @@ async def change_note(
 ) -> NoteResponse:
     """Write another text of a note; its author may, and maintainers."""
     notes.require_change(note)
-    return (await shown(services, notes, [await change_body(services, note, changes.body)]))[0]
+    changed = await change_body(services, note, changes.body, notes.found.project.caller.user_id)
+    return (await shown(services, notes, [changed]))[0]
 
 
 @router.delete("/{note_id}", status_code=204)

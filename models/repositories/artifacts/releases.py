@@ -16,6 +16,7 @@ from models.repositories.hooks import webhook_events
 from models.repositories.hooks.webhook_events import Happening
 from models.repositories.paging import Listing
 from models.repositories.pipelines.job_rows import job
+from models.repositories.texts import rendered_texts
 from models.rows.environments import ReleaseRow
 from models.tables.environments import Release
 from models.typed_rows import all_of, first_of
@@ -86,6 +87,8 @@ async def change(connection: AsyncConnection, row: ReleaseRow, now: datetime, **
     """Write columns of a release that is held; the row as it is then."""
     if values:
         await connection.execute(update(release).where(release.c.id == row.id).values(**values))
+    if "description" in values:
+        await rendered_texts.forget(connection, rendered_texts.RELEASES, row.id)
     changed = await get(connection, row.project_id, row.tag)
     await _tell(connection, changed, "update", now)
     return changed
@@ -103,7 +106,9 @@ def of_project(project_id: int, *, order_by: str = "released_at", ascending: boo
     """Statement for the releases of a project; `order_by` is `released_at` or `created_at`."""
     column = release.c[order_by]
     ways = (column.asc(), release.c.id.asc()) if ascending else (column.desc(), release.c.id.desc())
-    return Listing(select(release).where(release.c.project_id == project_id).order_by(*ways), ReleaseRow)
+    return Listing(
+        select(release).where(release.c.project_id == project_id).order_by(*ways), ReleaseRow, (release.c.description,)
+    )
 
 
 async def latest(connection: AsyncConnection, project_id: int, now: datetime) -> ReleaseRow:

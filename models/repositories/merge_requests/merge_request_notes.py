@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,9 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.errors import NotFound
 from domain.merge_requests.notes import Kind
 from models.columns import padded, table_of
+from models.repositories import paging
 from models.repositories.paging import Listing
+from models.repositories.texts import rendered_texts
 from models.rows.accounts import UserRow
-from models.rows.merge_request_notes import MergeRequestNoteRow
+from models.rows.merge_request_notes import MergeRequestNoteRow, NoteHeading
 from models.tables.accounts import User
 from models.tables.merge_request_notes import MergeRequestNote
 from models.tables.merge_requests import MergeRequest
@@ -56,7 +58,7 @@ def listed(
     """Statement for notes, ordered by one of their times."""
     column = note.c[order_by]
     ways = (column.asc(), note.c.id.asc()) if ascending else (column.desc(), note.c.id.desc())
-    return Listing(select(note).where(*wanted.conditions()).order_by(*ways), MergeRequestNoteRow)
+    return Listing(select(note).where(*wanted.conditions()).order_by(*ways), MergeRequestNoteRow, (note.c.body,))
 
 
 def found(project_id: int, text: str, *, internal: bool) -> Listing[MergeRequestNoteRow]:
@@ -64,7 +66,8 @@ def found(project_id: int, text: str, *, internal: bool) -> Listing[MergeRequest
     requests = select(merge_request.c.id).where(merge_request.c.project_id == project_id)
     statement = select(note).where(note.c.merge_request_id.in_(requests), ~note.c.system)
     statement = statement.where(note.c.body.icontains(text, autoescape=True)).order_by(note.c.id.desc())
-    return Listing(statement if internal else statement.where(~note.c.internal), MergeRequestNoteRow)
+    statement = statement if internal else statement.where(~note.c.internal)
+    return Listing(statement, MergeRequestNoteRow, (note.c.body,))
 
 
 async def newest(connection: AsyncConnection, project_id: int, *, internal: bool) -> MergeRequestNoteRow | None:
@@ -102,10 +105,88 @@ async def of_discussions(
     return {key: rows for key, rows in found.items() if rows}
 
 
+_HEADING: Final = [note.c[field.name] for field in fields(NoteHeading)]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHead:
+    """The first note of a thread, and how many it has."""
+
+    discussion: str
+    first: int
+    notes: int
+
+
+async def heads(connection: AsyncConnection, wanted: NoteFilter, ids: Collection[str]) -> Sequence[ThreadHead]:
+    """What there is of these threads, the oldest first."""
+    if not ids:
+        return []
+    first = func.min(note.c.id).label("first")
+    statement = select(note.c.discussion, first, func.count().label("notes")).where(*wanted.conditions())
+    statement = statement.where(note.c.discussion.in_(padded(ids))).group_by(note.c.discussion).order_by(first)
+    return all_of(ThreadHead, await connection.execute(statement))
+
+
+async def newest_answers(
+    connection: AsyncConnection, wanted: NoteFilter, threads: Sequence[ThreadHead], most: int
+) -> Sequence[int]:
+    """The newest answers in these threads, all of them together."""
+    answered = [thread for thread in threads if thread.notes > 1]
+    if not answered:
+        return []
+    statement = select(note.c.id).where(*wanted.conditions())
+    statement = statement.where(note.c.discussion.in_(padded([thread.discussion for thread in answered])))
+    statement = statement.where(note.c.id.not_in(padded([thread.first for thread in answered])))
+    return (await connection.execute(statement.order_by(note.c.id.desc()).limit(most))).scalars().all()
+
+
+async def headings(connection: AsyncConnection, ids: Collection[int]) -> Sequence[NoteHeading]:
+    """Notes without what they say, the oldest first."""
+    if not ids:
+        return []
+    statement = select(*_HEADING).where(note.c.id.in_(padded(ids))).order_by(note.c.id)
+    return all_of(NoteHeading, await connection.execute(statement))
+
+
+def in_thread(wanted: NoteFilter, discussion: str) -> Listing[MergeRequestNoteRow]:
+    """Statement for the notes of a thread, the oldest first."""
+    statement = select(note).where(*wanted.conditions(), note.c.discussion == discussion).order_by(note.c.id)
+    return Listing(statement, MergeRequestNoteRow, (note.c.body,))
+
+
+def of_thread(wanted: NoteFilter, discussion: str) -> Listing[NoteHeading]:
+    """Statement for the notes of a thread without what they say, the newest first."""
+    statement = select(*_HEADING).where(*wanted.conditions(), note.c.discussion == discussion)
+    return Listing(statement.order_by(note.c.id.desc()), NoteHeading)
+
+
+async def thread_of(connection: AsyncConnection, wanted: NoteFilter, note_id: int) -> str:
+    """The thread of a note. Raises `NotFound`."""
+    statement = select(note.c.discussion).where(*wanted.conditions(), note.c.id == note_id)
+    found = (await connection.execute(statement)).scalar()
+    if found is None:
+        raise NotFound("Note Not Found")
+    return str(found)
+
+
+async def open_threads(connection: AsyncConnection, merge_request_id: int) -> frozenset[str]:
+    """The threads that are to be resolved."""
+    statement = select(note.c.discussion).where(note.c.merge_request_id == merge_request_id, _TO_RESOLVE)
+    return frozenset((await connection.execute(statement.distinct())).scalars())
+
+
+async def require_size(connection: AsyncConnection, wanted: NoteFilter, ids: Collection[str]) -> None:
+    """Raise `TooLarge` unless the notes of these threads go into one response."""
+    texts = select(note.c.body).where(*wanted.conditions(), note.c.discussion.in_(padded(ids)))
+    advice = "Ask for fewer threads at a time, with a smaller per_page, or for the notes of one (discussions/:id/notes)"
+    await paging.require_size(connection, texts, advice)
+
+
 async def of_discussion(
     connection: AsyncConnection, wanted: NoteFilter, discussion: str
 ) -> Sequence[MergeRequestNoteRow]:
-    """The notes of one thread. Raises `NotFound`."""
+    """The notes of one thread. Raises `NotFound`, and `TooLarge` where they do not go into one response."""
+    await require_size(connection, wanted, [discussion])
     found = await of_discussions(connection, wanted, [discussion])
     if discussion not in found:
         raise NotFound("Discussion Not Found")
@@ -167,6 +248,8 @@ async def change(connection: AsyncConnection, note_id: int, **values: Any) -> Me
     row = first_of(MergeRequestNoteRow, await connection.execute(statement))
     if row is None:
         raise NotFound("Note Not Found")
+    if "body" in values:
+        await rendered_texts.forget(connection, rendered_texts.NOTES, note_id)
     return row
 
 
@@ -177,7 +260,12 @@ async def begin_thread(connection: AsyncConnection, first: MergeRequestNoteRow) 
 
 
 async def resolve(
-    connection: AsyncConnection, rows: Collection[MergeRequestNoteRow], user_id: int, now: datetime, *, resolved: bool
+    connection: AsyncConnection,
+    rows: Collection[MergeRequestNoteRow | NoteHeading],
+    user_id: int,
+    now: datetime,
+    *,
+    resolved: bool,
 ) -> None:
     """Resolve those of these notes that are not, or take it back."""
     ids = [row.id for row in rows if row.resolvable and (row.resolved_at is None) == resolved]

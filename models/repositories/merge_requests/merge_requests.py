@@ -19,6 +19,7 @@ from models.repositories import paging
 from models.repositories.merge_requests import merge_request_notes, merge_request_versions
 from models.repositories.paging import Listing
 from models.repositories.pipelines.warnings import PIPELINE
+from models.repositories.texts import rendered_texts
 from models.rows.accounts import UserRow
 from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
@@ -105,6 +106,8 @@ async def change(connection: AsyncConnection, key: int, now: datetime, **values:
     """Write columns of a merge request."""
     statement = update(merge_request).where(merge_request.c.id == key).values(updated_at=now, **values)
     await connection.execute(statement)
+    if "description" in values:
+        await rendered_texts.forget(connection, rendered_texts.REQUESTS, key)
 
 
 async def move_heads(connection: AsyncConnection, key: int, now: datetime, **values: Any) -> None:
@@ -342,7 +345,7 @@ def listed(wanted: MergeRequestFilter) -> Listing[MergeRequestRow]:
     statement = select(merge_request).where(*_conditions(wanted))
     column = merge_request.c[wanted.order_by]
     ways = (column.asc(), merge_request.c.id.asc()) if wanted.ascending else (column.desc(), merge_request.c.id.desc())
-    return Listing(statement.order_by(*ways), MergeRequestRow)
+    return Listing(statement.order_by(*ways), MergeRequestRow, (merge_request.c.description,))
 
 
 def _conditions(wanted: MergeRequestFilter) -> list[ColumnElement[bool]]:

@@ -18,7 +18,7 @@ comment = table_of(CommitComment)
 def of_commit(project_id: int, sha: str) -> Listing[CommitCommentRow]:
     """The comments on a commit, the oldest first."""
     mine = (comment.c.project_id == project_id) & (comment.c.sha == sha)
-    return Listing(select(comment).where(mine).order_by(comment.c.id), CommitCommentRow)
+    return Listing(select(comment).where(mine).order_by(comment.c.id), CommitCommentRow, (comment.c.note,))
 
 
 async def add(connection: AsyncConnection, now: datetime, **values: Any) -> CommitCommentRow:

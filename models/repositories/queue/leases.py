@@ -72,13 +72,13 @@ class OverdueJob:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A tick that was written. `outage` is how long none was written before it, in seconds.
+    """A tick that was written. `gap` is how long one was due before it, in seconds.
 
     `set_back` is by how many seconds the database's clock was set back since the tick before; 0 if it was not.
     """
 
     ticks: int
-    outage: float
+    gap: float
     set_back: float = 0.0
 
 

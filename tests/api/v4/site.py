@@ -20,6 +20,7 @@ from activities.steps import StepActivities
 from api.app import create_app
 from api.services import Services
 from api.startup import close_services, open_services
+from application.texts.renderings import Renderings
 from auth.secret_token import digest, plain_token
 from domain.messages import Answer, Command, Operation, PinSteps, PipelineFacts
 from domain.pipelines.decisions import decide
@@ -172,7 +173,8 @@ async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterat
     settings = Settings(home=home, database_url=database_url, external_url=url, api_port=port, **more)
     opened = await open_services(settings, system_clock)
     # Compiling in a thread gives the same plans without a new process for each test.
-    services = replace(opened, compilers=ThreadPoolExecutor(1))
+    compilers = ThreadPoolExecutor(1)
+    services = replace(opened, compilers=compilers, renderings=Renderings(opened.database, compilers))
     app = DeclaredResponses(create_app(services))
     transport = WatchedTransport(app, app)
     try:

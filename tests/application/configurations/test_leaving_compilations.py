@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from application.configurations import compiling
+from application.configurations import pool_work
 from application.configurations.compiler_pool import MARKS, within
 from application.configurations.compiling import COMPILATIONS
 from git import turns
@@ -50,7 +50,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 def compiler(monkeypatch: pytest.MonkeyPatch, site: Site) -> Iterator[SlowCompiler]:
     """The one of the installation."""
     slow = SlowCompiler()
-    monkeypatch.setattr(compiling, "within", slow.within)
+    monkeypatch.setattr(pool_work, "within", slow.within)
     yield slow
     slow.gate.set()  # a test that fails leaves no thread behind
 

@@ -1,9 +1,10 @@
 """A silent runner has one bonus at most, however outages follow each other."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.runners.leases import Silence
+from domain.runners.leases import Silence, outage_in
 
 LIMIT = 36
 BONUSES = st.integers(24, 120)
@@ -41,3 +42,19 @@ def test_a_call_takes_no_bonus_back_and_earns_the_next_one(bonus: int, now: int)
     silence = Silence(0, 0).forgiven(bonus).broken(now)
     assert silence.counted == max(bonus, now)
     assert silence.forgiven(bonus).counted == now + bonus
+
+
+@pytest.mark.parametrize(
+    ("gap", "held", "outage"),
+    [
+        (10.0, 0.0, 0.0),
+        (10.1, 0.0, 10.1),
+        (21.8, 21.0, 0.0),
+        (600.0, 600.0, 0.0),
+        (600.0, 30.0, 570.0),
+        (20.0, 10.0, 0.0),
+        (0.0, 3.0, 0.0),
+    ],
+)
+def test_a_freeze_is_no_outage(gap: float, held: float, outage: float) -> None:
+    assert outage_in(gap, held, tick=5.0) == pytest.approx(outage)

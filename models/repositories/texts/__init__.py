@@ -1,0 +1,1 @@
+"""What was made of people's texts."""
