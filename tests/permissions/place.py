@@ -9,7 +9,7 @@ import gzip
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,13 +77,12 @@ class Place:
     people: dict[str, Person | None]
     objects: dict[str, dict[str, str]]
     _live: sqlite3.Connection | None = None
-    _version: int = 0
+    _state: tuple[str, int] = ("", 0)
     _writes: bool = True
 
     async def status(self, call: Call, who: str, side: str) -> int:
         """The status that somebody gets for a call on the objects of a side."""
         await self.put_back()
-        self._writes = call.method not in {"GET", "HEAD"}
         person = self.people[who]
         headers = {"origin": self.site.services.settings.url, "content-type": "application/json", **forms.TOKEN}
         headers["cookie"] = "; ".join(f"{name}={value}" for name, value in forms.COOKIES.items())
@@ -91,12 +90,13 @@ class Place:
             basic = base64.b64encode(f"{person.username}:{person.token}".encode()).decode()
             headers |= {"private-token": person.token, "authorization": f"Basic {basic}"}
         values = {**self.objects[side], "caller": str(person.id if person else 0)}
-        return await self._first_word(call.filled(values), {**headers, **call.headers})
+        return (await self.first_word(call.filled(values), {**headers, **call.headers}))[0]
 
-    async def _first_word(self, call: Call, headers: Mapping[str, str]) -> int:
-        """Call the application, and go away as soon as it begins to answer."""
+    async def first_word(self, call: Call, headers: Mapping[str, str]) -> tuple[int, str]:
+        """Call the application, and go away as soon as it begins to answer: with a status, and where it leads."""
+        self._writes = call.method not in {"GET", "HEAD"}
         path, _, query = call.path.partition("?")
-        started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        started: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
         sent = False
 
         async def receive() -> dict[str, Any]:
@@ -108,7 +108,8 @@ class Place:
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start" and not started.done():
-                started.set_result(message["status"])
+                found = dict(message["headers"])
+                started.set_result((message["status"], found.get(b"location", b"").decode()))
 
         scope = {
             "type": "http",
@@ -133,34 +134,45 @@ class Place:
             await calling
         return started.result()
 
-    def keep(self) -> None:
+    def keep(self, name: str = "kept") -> None:
         """The state to which everything is put back; every token was used a moment ago, which is noted no more."""
-        home = self.site.services.settings.home
-        with closing(sqlite3.connect(home / "perdure.db")) as live, closing(sqlite3.connect(home / "kept.db")) as kept:
+        home, root = self.site.services.settings.home, self.site.services.settings.repository_root
+        live = self._live = self._live or sqlite3.connect(home / "perdure.db")
+        with closing(sqlite3.connect(home / f"{name}.db")) as kept:
             with live:
                 live.execute("UPDATE access_token SET last_used_at = datetime('now', '+1 day')")
                 live.execute("UPDATE account SET last_activity_on = date('now', '+1 day')")
             live.backup(kept)
-        root = self.site.services.settings.repository_root
-        shutil.copytree(root, home / "kept-repositories", dirs_exist_ok=True)
+        self._state = (name, _version_of(live))
+        if _refs(root) != _refs(home / f"{name}-repositories"):
+            shutil.rmtree(home / f"{name}-repositories", ignore_errors=True)
+            shutil.copytree(root, home / f"{name}-repositories")
 
     def close(self) -> None:
         """Leave the database."""
         if self._live is not None:
             self._live.close()
 
-    async def put_back(self) -> None:
-        """Put everything back to the state that was kept."""
+    def is_as_kept(self) -> bool:
+        """Whether nobody has written since everything was put back, to the database or to a repository."""
+        home, root = self.site.services.settings.home, self.site.services.settings.repository_root
+        name, version = self._state
+        same = self._live is not None and _version_of(self._live) == version
+        return same and (not self._writes or _refs(root) == _refs(home / f"{name}-repositories"))
+
+    async def put_back(self, name: str = "kept") -> None:
+        """Put everything back to the state that was kept under a name."""
         services = self.site.services
         home, root = services.settings.home, services.settings.repository_root
         live = self._live = self._live or sqlite3.connect(home / "perdure.db")
-        if _version_of(live) != self._version:
-            with closing(sqlite3.connect(home / "kept.db")) as kept:
+        if self._state != (name, _version_of(live)):
+            with closing(sqlite3.connect(home / f"{name}.db")) as kept:
                 kept.backup(live)
-            self._version = _version_of(live)
-        if self._writes and _refs(root) != _refs(home / "kept-repositories"):
+            self._writes = self._writes or self._state[0] != name
+            self._state = (name, _version_of(live))
+        if self._writes and _refs(root) != _refs(home / f"{name}-repositories"):
             shutil.rmtree(root)
-            shutil.copytree(home / "kept-repositories", root)
+            shutil.copytree(home / f"{name}-repositories", root)
         self._writes = True  # for all that we know
 
 
@@ -182,7 +194,11 @@ def _refs(root: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_place(
-    folder: Path, hook_url: str = "https://hook.example/", around: Around = _alone, **more: Any
+    folder: Path,
+    hook_url: str = "https://hook.example/",
+    around: Around = _alone,
+    sides: Sequence[str] = ("own", "foreign"),
+    **more: Any,
 ) -> AsyncIterator[Place]:
     """The installation, filled, with `more` settings; its webhooks lead to `hook_url`.
 
@@ -196,7 +212,7 @@ async def open_place(
         people: dict[str, Person | None] = {"anonymous": None, "admin": site.root}
         for name in ROLES:
             people[name] = await site.person(name)
-        objects = {side: await _side(site, side, hook_url) for side in ("own", "foreign")}
+        objects = {side: await _side(site, side, hook_url) for side in sides}
         async with site.services.database.write() as connection:
             team = await namespaces.get_by(connection, key=int(objects["own"]["group"]))
             for name, level in ROLES.items():

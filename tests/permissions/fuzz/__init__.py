@@ -1,0 +1,1 @@
+"""A fuzzer of authorization: random acts and calls, held against a small model of who may what."""

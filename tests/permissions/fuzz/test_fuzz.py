@@ -1,0 +1,34 @@
+"""The fuzzer agrees with the model, and finds a hole: two minutes of one seed with each slow run, an hour at night."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.permissions.fuzz.beginning import opened
+from tests.permissions.fuzz.run import fuzz
+
+SEED = 37
+"""A run for each push is the same each time: what it finds was put in by the push."""
+MINUTES = 2
+
+pytestmark = pytest.mark.slow  # 15 s to fill an installation, and then some calls of each route by many people
+
+
+async def differences(folder: Path, seed: int, minutes: float) -> str:
+    """What a run finds, as it is printed."""
+    async with opened(folder) as (place, world):
+        report = await fuzz(place, world, seed, minutes)
+    return "\n".join((f"seed {seed}", *map(str, report.differences))) if report.differences else ""
+
+
+async def test_nobody_may_more_or_less_than_the_model_says(tmp_path: Path) -> None:
+    found = await differences(tmp_path, SEED, MINUTES)  # two minutes: each route a dozen times, by people of each kind
+    assert not found, found
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(6))  # an hour in all; no test may take twenty minutes
+async def test_nobody_may_more_or_less_in_an_hour(tmp_path: Path, part: int) -> None:
+    found = await differences(tmp_path, secrets.randbelow(2**32) * 6 + part, 10)
+    assert not found, found
