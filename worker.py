@@ -66,6 +66,7 @@ from loops.retention import RetentionLoop
 from loops.rounds import attempt, every
 from loops.schedule_ticks import TickLoop
 from loops.schedules import ScheduleKeeper
+from loops.sealing import SealingLoop
 from loops.spreading import Spreading
 from loops.subscriptions import SubscriptionLoop
 from loops.sweeper import Sweeper
@@ -133,6 +134,7 @@ class Process:
                 loops.append(DirectoryLoop(self._services, self._services.cluster).run)
                 loops.append(self._moved_away().run)
             loops += [self._retention().run, self._removals().run]
+            loops.append(SealingLoop(self._services.database, self._services.sealer).run)
             if not self._services.mine.is_copy:
                 loops += self._starting_by_itself()
         return loops

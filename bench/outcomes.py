@@ -122,7 +122,7 @@ class Outcomes:
         now = system_clock()
         request = pipelines.PipelineRequest(*project, "main", "c0ffee", "push")
         async with self._database.write() as connection:
-            made = await pipelines.create(connection, request, plan, now)
+            made = await pipelines.create(connection, request, plan, now, seal=str)
             await connection.execute(
                 update(_outbox).where(_outbox.c.pipeline_id == made).values(not_before=now + _HELD)
             )

@@ -118,7 +118,7 @@ async def _pipeline(services: Services, jobs: int) -> str:
         owner = await namespaces.get_by(connection, path=f"of-{jobs}")
         project_id = await projects.create_project(connection, owner, "app", "App", root, now)
         wish = PipelineRequest(project_id, root, "main", "1" * 40, "push")
-        pipeline_id = await pipelines.create(connection, wish, plan, now)
+        pipeline_id = await pipelines.create(connection, wish, plan, now, seal=str)
     return f"/of-{jobs}/app/-/pipelines/{pipeline_id}"
 
 

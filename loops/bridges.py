@@ -16,6 +16,7 @@ from application.bridges import elsewhere
 from application.bridges.downstream import Elsewhere, Existing, Wish, wish_of
 from application.bridges.targets import Denied
 from application.pipelines.prepared import Prepared
+from application.pipelines.sealed_values import seal_of
 from application.services import Services
 from domain.pipelines.bridges import CREATION_FAILED
 from domain.pipelines.status import Status
@@ -106,7 +107,13 @@ class BridgeLoop(OutboxRowsLoop):
             shown = None
             if wish.request is not None:
                 shown = await pipelines.create_ended(
-                    connection, wish.request, Status.FAILED, now, reason="config_error", errors=wish.text
+                    connection,
+                    wish.request,
+                    Status.FAILED,
+                    now,
+                    seal=seal_of(self._services.sealer),
+                    reason="config_error",
+                    errors=wish.text,
                 )
             await bridges.refuse(connection, bridge, wish.reason, wish.text, now, downstream_id=shown)
             return None

@@ -12,6 +12,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.pipelines.prepared import Prepared
+from application.pipelines.sealed_values import seal_of
 from application.schedules.scheduled import Failed, Wish, wish_of
 from application.services import Services
 from domain.errors import StorageFull, Unavailable
@@ -95,7 +96,13 @@ class TickLoop(LockedRowsLoop[ScheduleTickRow]):
         shown = None
         if wish.request is not None:
             shown = await pipelines.create_ended(
-                connection, wish.request, Status.FAILED, now, reason="config_error", errors=wish.reason
+                connection,
+                wish.request,
+                Status.FAILED,
+                now,
+                seal=seal_of(self._services.sealer),
+                reason="config_error",
+                errors=wish.reason,
             )
         await schedule_ticks.settle(connection, tick.id, Outcome.FAILED, now, reason=wish.reason, pipeline_id=shown)
         return None

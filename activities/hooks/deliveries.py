@@ -5,6 +5,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -18,7 +19,8 @@ from domain.errors import PerdureError
 from domain.hooks.requests import Parcel, Secrets, address_of, headers_of, shown_headers
 from domain.hooks.webhooks import OFF, Event, Health, Outcome, outcome_of, pause_before, title_of
 from domain.messages import DeliverHook
-from domain.sealed_for import HOOK, HOOK_BODY
+from domain.sealed_documents import open_variables
+from domain.sealed_for import HOOK, HOOK_BODY, PIPELINE
 from git.reading.commit_facts import find_commit_facts
 from git.repository import Repositories
 from models.clock import Clock
@@ -169,6 +171,10 @@ class HookActivities(HookPort):
         if row.project_id is not None:
             async with self._database.read() as connection:
                 around = await hook_facts.around(connection, row)
+            if around.pipeline is not None:
+                open_ = partial(self._sealer.open, purpose=PIPELINE)
+                variables = open_variables(around.pipeline.variables, open_)
+                around = replace(around, pipeline=replace(around.pipeline, variables=variables))
             if row.kind == Event.RELEASE:
                 around = replace(around, commit=await self._commit(row.project_id, row.facts["sha"]))
         body = body_of(row, around, self._url, hook.scope)

@@ -11,8 +11,8 @@ import orjson
 from application.bridges.hierarchy import hierarchy_of, root_of
 from application.bridges.scope import document, expanded_inputs, scope_of
 from application.bridges.targets import Denied, compiled, denied, pipeline_of_project, visible_project
-from application.pipelines.ci_variables import opened
 from application.pipelines.prepared import Prepared
+from application.pipelines.sealed_values import with_opened_variables
 from application.pods.cross_pod_people import account_at_home
 from application.pods.other_pods import other_pod
 from application.services import Services
@@ -55,7 +55,7 @@ Wish: TypeAlias = Prepared | Existing | Denied | Elsewhere
 
 async def wish_of(services: Services, bridge: Bridge) -> Wish:
     """What a bridge asks for. Raises `Unavailable` and `StorageFull`: try again later."""
-    bridge = replace(bridge, ci_variables=opened(services.sealer, bridge.sealed), sealed=())
+    bridge = with_opened_variables(services.sealer, bridge)
     try:
         trigger = bridge.job.plan.get("trigger")
         if trigger is None:

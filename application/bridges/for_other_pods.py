@@ -6,6 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.bridges.targets import Denied, compiled, denied, pipeline_of_project
 from application.pipelines.prepared import Prepared
+from application.pipelines.sealed_values import seal_of
 from application.pods.cross_pod_people import person_of_pod
 from application.pods.other_pods import known_directory, require_places
 from application.services import Services
@@ -127,8 +128,10 @@ async def _save(
 ) -> int:
     """Write the pipeline, or one that shows the faults of its configuration."""
     if isinstance(wish, Denied):
-        shown = {"reason": FAULTY, "errors": wish.text}
-        return await pipelines.create_ended(connection, target, Status.FAILED, services.clock(), **shown)
+        seal, now = seal_of(services.sealer), services.clock()
+        return await pipelines.create_ended(
+            connection, target, Status.FAILED, now, seal=seal, reason=FAULTY, errors=wish.text
+        )
     made = await wish.save(services, connection)
     if made is None:
         raise Invalid(TEXT_OF[CREATION_FAILED])

@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
 from application.jobs import runner_waits
+from application.pipelines.sealed_values import reason_shown
 from application.services import Services
 from auth.permissions import LEVEL_FOR, Action
 from domain.config.plan import NO_RETRY
-from domain.config.why import why_shown
 from domain.moments import queued
 from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, Status
 from domain.runners.named_runner import named
@@ -42,7 +42,7 @@ async def of_jobs(
         refused = await _refused(connection, project, rows)
         names = project.may_run(pipeline)
         known = await _known(connection, services.settings.times, pipeline, rows, now, refused, names=names)
-    return {job.id: explained(job) for job in known}
+    return await asyncio.to_thread(lambda: {job.id: explained(job) for job in known()})
 
 
 class OperatorExplanations:
@@ -58,14 +58,14 @@ class OperatorExplanations:
             pipeline = await pipelines.get(connection, pipeline_id)
             rows = list((await jobs.by_ids(connection, job_ids)).values())
             known = await _known(connection, self._times, pipeline, rows, self._clock(), {}, names=True)
-        return {job.id: (str(job.status), explained(job)) for job in known}
+        return await asyncio.to_thread(lambda: {job.id: (str(job.status), explained(job)) for job in known()})
 
 
-def absent_jobs(project: ProjectAccess, pipeline: PipelineRow) -> list[tuple[str, Explanation]]:
+def absent_jobs(services: Services, project: ProjectAccess, pipeline: PipelineRow) -> list[tuple[str, Explanation]]:
     """The jobs of the configuration that are not in a pipeline, by name, and why."""
     may_run = project.may_run(pipeline)
     found = pipeline.reasons.get("absent", [])
-    return [(one["name"], absent(why_shown(one["why"], may_run=may_run))) for one in found]
+    return [(one["name"], absent(reason_shown(services.sealer, one["why"], may_run=may_run))) for one in found]
 
 
 async def _known(
@@ -77,7 +77,8 @@ async def _known(
     refused: Mapping[int, str],
     *,
     names: bool,
-) -> list[KnownJob]:
+) -> Callable[[], list[KnownJob]]:
+    """What is known of the jobs, put together when it is called: in a thread, since a thousand jobs take time."""
     latest = [row for row in rows if not row.retried]
     waiting = [row for row in latest if row.status == Status.PENDING and not row.bridge]
     waits = await runner_waits.of_jobs(connection, waiting, now, times.runner_online, names=names)
@@ -85,9 +86,8 @@ async def _known(
     policies = await jobs.retry_policies(connection, (row.id for row in latest if row.status == Status.FAILED))
     graph = await _graph(connection, pipeline.id, latest, now)
     holders = await _holders(connection, rows, times.ticks_until_unresponsive)
-    await asyncio.sleep(0)  # SQLite answers at once: let others have their turn before all of them are looked at
     limits = Times(times.pending_unmatched, times.runner_unresponsive, times.runner_lost)
-    return [
+    return lambda: [
         KnownJob(
             id=row.id,
             name=row.name,

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from application.jobs.foreign_dependencies import needs_of, sealed_for_need
 from application.jobs.variables import job_variables
-from application.pipelines.ci_variables import opened
+from application.pipelines.sealed_values import with_opened_variables
 from application.pods.cluster import Cluster
 from application.pods.cross_pod_people import account_at_home
 from application.pods.other_pods import other_pod
@@ -58,8 +58,7 @@ async def answer_needs(services: Services, cluster: Cluster, row: UnsentRow) -> 
         rows = (await hand_outs.read(connection, {job_id}))[job_id]
     answers: list[CrossPodNeedRow] = []
     if rows.job.status == Status.PENDING:
-        rows = replace(rows, ci_variables=opened(services.sealer, rows.sealed), sealed=())
-        answers = await _answers(services, cluster, rows)
+        answers = await _answers(services, cluster, with_opened_variables(services.sealer, rows))
     async with services.database.write() as connection:
         await cross_pod_needs.return_to_queue(connection, job_id, answers)
         await outbox.mark_sent(connection, [row], services.clock())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from application.pipelines.sealed_values import opened_variables
 from application.services import Services
 from domain.config.inputs.given_inputs import given_inputs
 from models.repositories.pipelines import job_details
@@ -27,4 +28,5 @@ async def variables_for(services: Services, row: JobFacts, given: Mapping[str, s
         return {}
     async with services.database.read() as connection:
         job = await job_details.whole(connection, row.id, row.project_id)
-    return {**{item["key"]: item["value"] for item in job.variables}, **given}
+    before = opened_variables(services.sealer, job.variables)
+    return {**{item["key"]: item["value"] for item in before}, **given}

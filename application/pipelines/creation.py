@@ -13,6 +13,7 @@ from application.pipelines.cache_keys import with_cache_keys
 from application.pipelines.ci_variables import edition, opened
 from application.pipelines.deployment_targets import places_for
 from application.pipelines.event_context import event_context
+from application.pipelines.sealed_values import seal_of
 from application.pipelines.unsupported_keywords import refuse_what_cannot_run
 from application.services import Services
 from domain.config.plan import Plan
@@ -48,7 +49,7 @@ async def create_pipeline(services: Services, request: PipelineRequest, reposito
     places = await places_for(services, request, plan)
     now = services.clock()
     async with services.database.write() as connection:
-        pipeline_id = await pipelines.create(connection, request, plan, now, places)
+        pipeline_id = await pipelines.create(connection, request, plan, now, places, seal=seal_of(services.sealer))
     services.metrics.created(request.source, len(plan.jobs))
     await services.notifications.notify(OUTBOX)
     await services.notifications.show(project_topic(request.project_id), PIPELINES)

@@ -15,11 +15,12 @@ import structlog
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.service import RPCError, RPCStatusCode
 
+from application.pipelines.sealed_values import given_variables
 from application.services import Services
 from domain.errors import Refused, Unavailable
 from domain.messages import Answer, Operation, PipelineFacts
 from models.notifications import OUTBOX
-from models.repositories.pipelines import operation_callers, outbox, pipelines, play_variables
+from models.repositories.pipelines import job_details, operation_callers, outbox, pipelines, play_variables
 
 _TRY_AGAIN: Final = frozenset(
     {RPCStatusCode.RESOURCE_EXHAUSTED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.NOT_FOUND}
@@ -52,7 +53,8 @@ async def ask(services: Services, pipeline_id: int, name: str, operation: Operat
     async with services.database.write() as connection:
         await operation_callers.put(connection, pipeline_id, operation.job_id, caller_id, name=name, key=operation.key)
         if (operation.variables or operation.inputs) and operation.job_id is not None:
-            given = operation.variables, operation.inputs
+            url = await job_details.environment_url(connection, operation.job_id)
+            given = given_variables(services.sealer, operation.variables, url), operation.inputs
             await play_variables.put(connection, pipeline_id, operation.key, operation.job_id, *given)
     operation = replace(operation, variables={}, inputs={})
     async with services.database.read() as connection:

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.pipelines.creation import prepare, with_commit, with_head
 from application.pipelines.deployment_targets import places_for
+from application.pipelines.sealed_values import seal_of
 from application.services import Services
 from domain.config.plan import Plan
 from domain.environments.places import Place
@@ -60,16 +61,16 @@ class Prepared:
 
     async def save(self, services: Services, connection: AsyncConnection) -> int | None:
         """Write the pipeline; None if there is no configuration, or its rules want none."""
-        now = services.clock()
+        now, seal = services.clock(), seal_of(services.sealer)
         if self.is_unwanted:
             return None
         services.metrics.created(self.request.source, 0 if self.skip or self.plan is None else len(self.plan.jobs))
         if self.skip:
-            return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now, why=self.skip)
+            return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now, seal=seal, why=self.skip)
         if self.plan is not None:
-            return await pipelines.create(connection, self.request, self.plan, now, self.places)
+            return await pipelines.create(connection, self.request, self.plan, now, self.places, seal=seal)
         failed = {"reason": "config_error", "errors": self.fault}
-        return await pipelines.create_ended(connection, self.request, Status.FAILED, now, **failed)
+        return await pipelines.create_ended(connection, self.request, Status.FAILED, now, seal=seal, **failed)
 
     def report(self, services: Services, project: ProjectRow, pipeline_id: int | None, name: str = "") -> list[str]:
         """What the pusher shall read; `name` is what the pipeline is for, if not its ref."""

@@ -18,6 +18,7 @@ from application.jobs.filled_text import filled_text
 from application.jobs.foreign_dependencies import asks_beyond, foreign_dependencies, with_dotenv
 from application.jobs.job_access import holder
 from application.jobs.variables import job_variables
+from application.pipelines.sealed_values import with_opened_variables
 from application.releases.releasing import NewRelease, moment_of, prepare_release
 from application.services import Services
 from auth.job_token import MAKES_RELEASE, JobClaims
@@ -57,7 +58,8 @@ async def prepare_job_release(services: Services, claims: JobClaims) -> JobRelea
     async with services.database.read() as connection:
         if (await holder(connection, claims)).status != Status.RUNNING:
             return None
-        around = (await hand_outs.read(connection, [claims.job_id]))[claims.job_id]
+        found = (await hand_outs.read(connection, [claims.job_id]))[claims.job_id]
+        around = with_opened_variables(services.sealer, found)
         row = around.job
         runner = await runners.get(connection, row.runner_id) if row.runner_id is not None else None
         if runner is not None and asks_beyond(around):

@@ -74,7 +74,7 @@ async def make(database: Database, size: Size) -> Stock:
         async with database.write() as connection:
             project = await projects.create_project(connection, owner, f"p{number}", f"p{number}", user, now)
             request = pipelines.PipelineRequest(project, user, "main", "c0ffee", "push")
-            pipeline = await pipelines.create(connection, request, plan, now)
+            pipeline = await pipelines.create(connection, request, plan, now, seal=str)
             wanted = select(_job.c.id).where(_job.c.pipeline_id == pipeline).order_by(_job.c.id)
             made.append((await connection.execute(wanted)).scalars().all())
             held = update(_outbox).where(_outbox.c.pipeline_id == pipeline)

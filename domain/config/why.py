@@ -60,12 +60,20 @@ def why_shown(why: Mapping[str, Any], *, may_run: bool) -> dict[str, Any]:
     return {**why, "tried": tried} if "tried" in why else dict(why)
 
 
+def private_names(clause: Mapping[str, Any]) -> list[str]:
+    """The variables that a stored clause saw whose values are not for everybody."""
+    found: list[str] = clause.get("private", [name for name in clause.get("values", {}) if _is_given(name)])
+    return found
+
+
+def _is_given(name: str) -> bool:
+    return not name.startswith(_PREDEFINED)
+
+
 def _clause_shown(clause: Mapping[str, Any], *, may_run: bool) -> dict[str, Any]:
-    shown = {name: value for name, value in clause.items() if name != "private"}
+    shown = {name: value for name, value in clause.items() if name not in ("private", "sealed")}
     values: Mapping[str, str | None] = clause.get("values", {})
     if may_run or not values:
         return shown
-    others = [name for name in values if not name.startswith(_PREDEFINED)]
-    private = clause.get("private", others)
-    for_readers = {name: NOT_FOR_READERS for name in private if values.get(name) != HIDDEN}
+    for_readers = {name: NOT_FOR_READERS for name in private_names(clause) if values.get(name) != HIDDEN}
     return shown | {"values": {**values, **for_readers}}

@@ -48,12 +48,13 @@ def _address(path: str, by: By, *methods: str, whole: bool = False, of: IdKind |
     return Address(tuple(path.split("/")[1:]) if path != "/" else (), by, frozenset(methods), whole, of)
 
 
+_FOR_PODS: Final = _address("/-/pods", By.PODS)
 TABLE: Final = (
     _address("/-/jwks", By.ALL),
     _address("/oauth/discovery/keys", By.ALL),
     _address("/.well-known/openid-configuration", By.ANY),
     _address("/-/front", By.ROUTER),
-    _address("/-/pods", By.PODS),
+    _FOR_PODS,
     _address("/metrics", By.ROUTER),
     _address("/-/assets", By.ANY),
     _address("/-/api", By.ANY),
@@ -116,8 +117,13 @@ def is_trigger(method: str, path: str) -> bool:
 
 
 def address_of(method: str, path: str) -> Address:
-    """The address of a request; `path` as it was sent, without its query."""
-    segments = segments_of(path)
+    """The address of a request; `path` as it was sent, without its query.
+
+    What is percent-encoded is read as the application reads it: `/%2D/pods` is `/-/pods`, and `/-%2Fpods` too.
+    """
+    segments = tuple(map(unquote, segments_of(path)))
+    if segments_of(unquote(path))[: len(_FOR_PODS.start)] == _FOR_PODS.start:
+        return _FOR_PODS
     for address in _CANDIDATES.get(_key(segments), _OTHERS):
         size = len(address.start)
         if segments[:size] != address.start or (address.is_whole and len(segments) != size):

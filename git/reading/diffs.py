@@ -22,6 +22,8 @@ _NEXT: Final = b"\ndiff --git "
 _HEAD_LIMIT: Final = 8 * 1024
 """Bytes before the first hunk: two paths, each at most twice."""
 _NO_MODE: Final = "000000"
+_AT_ONCE: Final = 100
+"""Files that are looked at in one turn of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,12 @@ async def with_patches(
     count: int | None = None,
     limits: DiffLimits | None = None,
 ) -> list[FileDiff]:
-    """Those of the changed files from `first` on, `count` of them, with their patches; all of `files` are needed."""
+    """Those of the changed files from `first` on, `count` of them, with their patches; all of `files` are needed.
+
+    There are never more than `limits.files`.
+    """
     limits = limits or DiffLimits()
-    last = len(files) if count is None else min(len(files), first + count)
+    last = min(len(files), first + (limits.files if count is None else min(count, limits.files)))
     shown: list[FileDiff] = []
     room = limits.total
     if first >= last:
@@ -108,8 +113,10 @@ async def with_patches(
                 if file.type_changed:
                     # git writes it as a file that goes and another one that comes.
                     section += b"\n" + await anext(sections, b"")
+                if position % _AT_ONCE == 0:
+                    await asyncio.sleep(0)  # many sections come with one read: let others have their turn
                 if position >= first:
-                    one = _limited(file, hunks_of(section), room, limits, len(shown))
+                    one = _limited(file, hunks_of(section), room, limits)
                     room -= len(one.diff)
                     shown.append(one)
     except TimeoutError as error:
@@ -117,10 +124,10 @@ async def with_patches(
     return shown
 
 
-def _limited(file: FileDiff, hunks: bytes, room: int, limits: DiffLimits, before: int) -> FileDiff:
+def _limited(file: FileDiff, hunks: bytes, room: int, limits: DiffLimits) -> FileDiff:
     if len(hunks) > limits.patch:
         return replace(file, too_large=True)
-    if len(hunks) > room or before >= limits.files:
+    if len(hunks) > room:
         return replace(file, collapsed=True)
     return replace(file, diff=hunks.decode("utf-8", "replace"))
 

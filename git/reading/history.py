@@ -16,6 +16,8 @@ from git.writing.object_writing import EMPTY_TREE
 
 _FIELDS: Final = 9
 """Of one commit in `COMMIT_FORMAT`."""
+_MAX_SKIP: Final = 2**31 - 1
+"""Git counts no further."""
 _SHOWN: Final = ("-z", "--no-show-signature", "--no-mailmap", "--date=raw", f"--format=tformat:{COMMIT_FORMAT}")
 _STAT: Final = re.compile(r"(\d+) (insertion|deletion)")
 
@@ -64,7 +66,7 @@ async def commits(repository: Repository, query: HistoryQuery, seconds: float = 
     words += [f"--until={_time(query.until)}"] if query.until is not None else []
     words += ["--fixed-strings", f"--author={query.author}"] if query.author else []
     words += ["--fixed-strings", "--regexp-ignore-case", f"--grep={query.message}"] if query.message else []
-    words += [f"--skip={query.skip}", f"--max-count={query.limit}"]
+    words += [f"--skip={min(query.skip, _MAX_SKIP)}", f"--max-count={query.limit}"]
     path = [checked_path(query.path)] if query.path else []
     git = ["--literal-pathspecs", f"--git-dir={repository.path}", "log", *_SHOWN, *words]
     seen = revisions or ["--branches", "--tags"]

@@ -22,6 +22,8 @@ class InstallationRow:
     mails: bool
     restored_from: str
     held_up_to: int | None
+    clear_pipelines_up_to: int
+    clear_jobs_up_to: int
 
     @property
     def is_copy(self) -> bool:

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
-from models.columns import moment, number_or_none
+from models.columns import BIG, moment, number_or_none
 
 
 class Installation(SQLModel, table=True):
@@ -18,6 +18,8 @@ class Installation(SQLModel, table=True):
     `mails`: its workers send e-mails, so that every project is watched for what people are told. `restored_from` is the
     id of the installation whose backup this was made of, if that was another one. `held_up_to`: it is a copy, which
     does nothing by itself; pipelines up to this id are of its backup, and stand still. None: it is none, or no more.
+    `clear_pipelines_up_to` and `clear_jobs_up_to`: rows up to these ids may hold values of variables in clear, since
+    they are of before those were sealed; 0 for none.
     """
 
     id: int = Field(default=1, primary_key=True)
@@ -34,3 +36,5 @@ class Installation(SQLModel, table=True):
     mails: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     restored_from: str = Field(default="", sa_column_kwargs={"server_default": ""})
     held_up_to: int | None = number_or_none()
+    clear_pipelines_up_to: int = Field(default=0, sa_type=BIG, sa_column_kwargs={"server_default": "0"})
+    clear_jobs_up_to: int = Field(default=0, sa_type=BIG, sa_column_kwargs={"server_default": "0"})

@@ -14,6 +14,7 @@ from sqlalchemy import update
 from standardwebhooks.webhooks import Webhook
 
 from activities.hooks.deliveries import HookActivities, NotYet
+from application.pipelines.sealed_values import seal_of
 from auth.encryption import open_sealer
 from domain.environments.places import Place
 from domain.hooks.webhooks import Event, bits_of
@@ -116,7 +117,7 @@ async def test_pipelines_and_jobs_arrive_as_they_were_then(desk: Desk) -> None:
     async with receiving() as receiver:
         await desk.hook(receiver.url, Event.PIPELINE, Event.JOB)
         variables = ({"key": "A", "value": "1"},)
-        pipeline_id = await world.create(variables=variables)
+        pipeline_id = await world.create(variables=variables, seal=seal_of(desk.sealer))
         await world.settle(pipeline_id)
         build = await world.take()
         await world.end(build)

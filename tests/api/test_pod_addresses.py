@@ -38,6 +38,18 @@ def test_each_route_is_led_by_what_stands_behind_its_row() -> None:
     assert wrong == []
 
 
+def test_an_encoded_path_is_led_as_the_application_reads_it() -> None:
+    """Each segment that a row is known by, encoded whole; for the doors of pods, with any of their slashes, too."""
+    for method, path in routes():
+        address, segments = address_of(method, example(path)), segments_of(example(path))
+        for at in range(len(address.start)):
+            encoded = "".join(f"%{ord(letter):02x}" for letter in segments[at])
+            sent = "/" + "/".join([*segments[:at], encoded, *segments[at + 1 :]])
+            assert address_of(method, sent) == address, sent
+    for sent in ("/-%2Fpods/jobs", "/%2d%2Fpods%2Fjobs", "/-/pods%2fjobs", "/%2F-%2Fpods/jobs", "//-/pods/jobs"):
+        assert address_of("POST", sent).by is By.PODS, sent
+
+
 def test_no_row_is_left_over() -> None:
     used = {address_of(method, example(path)) for method, path in routes()}
     assert {address.start for address in TABLE if address not in used} == _OF_THE_ROUTER

@@ -190,6 +190,6 @@ async def _create(pod: Pod, plan: Plan, number: int) -> int:
             connection, owner, f"case-{number}", f"Case {number}", world.user_id, now, default_branch="master"
         )
         request = PipelineRequest(project_id, world.user_id, "master", "c0ffee00", "push")
-        pipeline_id = await pipelines.create(connection, request, tagged, now)
+        pipeline_id = await pipelines.create(connection, request, tagged, now, seal=str)
     await pod.notifications.notify(OUTBOX)
     return pipeline_id

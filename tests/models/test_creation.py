@@ -34,7 +34,7 @@ async def test_a_creation_that_fails_leaves_nothing(world: World) -> None:
 
     async def create() -> None:
         async with world.database.write() as connection:
-            await pipelines.create(connection, request, plan, BEGIN)
+            await pipelines.create(connection, request, plan, BEGIN, seal=str)
 
     with pytest.raises(IntegrityError):
         await create()
@@ -70,7 +70,7 @@ async def test_a_pipeline_that_could_not_be_made_has_ended_and_starts_nothing(wo
     request = PipelineRequest(world.project_id, world.user_id, "main", "c0ffee", "push")
     async with world.database.write() as connection:
         made = await pipelines.create_ended(
-            connection, request, Status.FAILED, BEGIN, reason="config_error", errors="wrong"
+            connection, request, Status.FAILED, BEGIN, seal=str, reason="config_error", errors="wrong"
         )
     row = await world.row(pipeline, id=made)
     assert (row.status, row.failure_reason, row.yaml_errors) == ("failed", "config_error", "wrong")

@@ -47,7 +47,7 @@ async def begin(world: World, config: str, sha: str = "c0ffee", ref: str = "main
     """A pipeline of a commit, up to the point where runners come in."""
     request = pipelines.PipelineRequest(world.project_id, world.user_id, ref, sha, "push")
     async with world.database.write() as connection:
-        made = await pipelines.create(connection, request, plan_of(dedent(config)), world.now())
+        made = await pipelines.create(connection, request, plan_of(dedent(config)), world.now(), seal=str)
     await world.settle(made)
     return made
 

@@ -105,7 +105,8 @@ async def test_a_look_costs_no_more_for_100000_jobs_of_an_hour(world: World) -> 
         assert await grow(jobs) == jobs
         costs.append(min([await cost_of_a_look(world) for _ in range(5)]))
     few, many = costs
-    assert many <= 1.5 * few + 0.02, f"{few:.3f} s for 12,500 jobs, {many:.3f} s for 100,000"
+    # Eight times the jobs: a look at all of them would cost eight times as much, and a busy core half again.
+    assert many <= 3 * few + 0.02, f"{few:.3f} s for 12,500 jobs, {many:.3f} s for 100,000"
     assert sum(len(waits) for waits in (await lately(world)).values()) == recent_waits.MAX_JOBS
 
 

@@ -26,7 +26,7 @@ async def push(world: World, sha: str, config: str = ONE, **values: Any) -> int:
     """A pipeline of a commit of `main`."""
     request = PipelineRequest(world.project_id, world.user_id, "main", sha, "push")
     async with world.database.write() as connection:
-        return await pipelines.create(connection, replace(request, **values), plan_of(config), world.now())
+        return await pipelines.create(connection, replace(request, **values), plan_of(config), world.now(), seal=str)
 
 
 async def set_row(world: World, table: Table, row_id: int, **values: Any) -> None:
@@ -140,7 +140,7 @@ async def test_nobody_is_told_of_a_pipeline_that_was_not_made(world: World) -> N
 
     async def interrupted() -> None:
         async with world.database.write() as connection:
-            await pipelines.create(connection, request, plan_of(ONE), world.now())
+            await pipelines.create(connection, request, plan_of(ONE), world.now(), seal=str)
             raise RuntimeError("power")
 
     with pytest.raises(RuntimeError, match="power"):

@@ -61,7 +61,7 @@ async def deploys(world: World, sha: str = "1" * 40) -> tuple[int, int]:
     """A pipeline of a commit whose job is to deploy: their ids."""
     request = pipelines.PipelineRequest(world.project_id, world.user_id, "main", sha, "push")
     async with world.database.write() as connection:
-        made = await pipelines.create(connection, request, plan_of(DEPLOY), world.now())
+        made = await pipelines.create(connection, request, plan_of(DEPLOY), world.now(), seal=str)
     await world.settle(made)
     return made, (await world.row(job, pipeline_id=made)).id
 

@@ -282,6 +282,6 @@ async def test_a_pipeline_that_ended_at_once_is_told_too(world: World) -> None:
     await hook(world, Event.PIPELINE)
     request = pipelines.PipelineRequest(world.project_id, world.user_id, "main", "c0ffee", "push")
     async with world.database.write() as connection:
-        await pipelines.create_ended(connection, request, Status.SKIPPED, world.now())
+        await pipelines.create_ended(connection, request, Status.SKIPPED, world.now(), seal=str)
     assert await heard(world, Event.PIPELINE) == ["skipped"]
     assert len(await world.rows(pipeline)) == 1

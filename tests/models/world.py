@@ -15,6 +15,7 @@ from domain.messages import Command, Decision, Loaded, Recorded
 from domain.pipelines.decisions import Turn, decide
 from domain.pipelines.status import Status
 from domain.pipelines.verdict import Verdict
+from domain.sealed_documents import Change
 from models.columns import table_of
 from models.repositories.accounts import accounts
 from models.repositories.namespaces import namespaces
@@ -70,13 +71,13 @@ class World:
         self.seconds += 1
         return BEGIN + timedelta(seconds=self.seconds)
 
-    async def create(self, config: str = TWO_STAGES, ref: str = "main", **values: Any) -> int:
+    async def create(self, config: str = TWO_STAGES, ref: str = "main", *, seal: Change = str, **values: Any) -> int:
         """Create a pipeline of a configuration; nothing is decided about it yet."""
         request = pipelines.PipelineRequest(
             self.project_id, self.user_id, ref, "c0ffee", "push", ref_protected=ref == "main", **values
         )
         async with self.database.write() as connection:
-            return await pipelines.create(connection, request, plan_of(dedent(config)), self.now())
+            return await pipelines.create(connection, request, plan_of(dedent(config)), self.now(), seal=seal)
 
     async def begin(self, config: str = TWO_STAGES) -> int:
         """Create a pipeline and record what follows at once."""

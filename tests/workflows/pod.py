@@ -67,7 +67,7 @@ class Pod(PodParts):
             self.world.project_id, self.world.user_id, "main", "c0ffee00", "push", variables=tuple(variables)
         )
         async with self.world.database.write() as connection:
-            made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock())
+            made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock(), seal=str)
         await self.notifications.notify(OUTBOX)
         return made
 

@@ -32,7 +32,7 @@ async def push(pod: Pod, sha: str, config: str, **values: Any) -> int:
     """A pipeline of a commit of `main`."""
     request = replace(PipelineRequest(pod.world.project_id, pod.world.user_id, "main", sha, "push"), **values)
     async with pod.world.database.write() as connection:
-        made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock())
+        made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock(), seal=str)
     await pod.notifications.notify(OUTBOX)
     return made
 

@@ -68,7 +68,7 @@ async def create(pod: Pod, config: str, sha: str) -> int:
     """A pipeline of a commit."""
     request = PipelineRequest(pod.world.project_id, pod.world.user_id, "main", sha, "push")
     async with pod.world.database.write() as connection:
-        made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock())
+        made = await pipelines.create(connection, request, plan_of(dedent(config)), system_clock(), seal=str)
     await pod.notifications.notify(OUTBOX)
     return made
 

@@ -178,7 +178,7 @@ async def test_a_receiver_that_fails_twice_hears_of_it_the_third_time(teller: Te
         await teller.hook(receiver, Event.PIPELINE)
         request = PipelineRequest(world.project_id, world.user_id, "main", "c0ffee", "push")
         async with world.database.write() as connection:
-            await pipelines.create_ended(connection, request, Status.SKIPPED, system_clock())
+            await pipelines.create_ended(connection, request, Status.SKIPPED, system_clock(), seal=str)
         await teller.settled(1)
     assert [one.body["object_attributes"]["status"] for one in receiver.got] == ["skipped"] * 3
     (row,) = await teller.pod.world.rows(deliveries)

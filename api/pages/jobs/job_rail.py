@@ -11,7 +11,7 @@ from api.services import Services
 from api.v4.jobs.artifact_access import may_read
 from application.access import ProjectAccess
 from application.jobs import variable_names
-from domain.config.why import why_shown
+from application.pipelines.sealed_values import reason_shown
 from domain.pipelines.shown_status import Shown, shown_job
 from domain.variables.named_variables import NamedVariable
 from models.repositories.artifacts import artifacts, reports
@@ -104,7 +104,7 @@ async def rail_of(services: Services, project: ProjectAccess, row: JobRow, pipel
             files=files,
             needs=await _needs(connection, row, project),
             variables=await variable_names.of_job(connection, row, pipeline) if may_run else None,
-            why=why_shown(row.why, may_run=may_run),
+            why=reason_shown(services.sealer, row.why, may_run=may_run),
             tests=await reports.summary_of_job(connection, row.id),
             environment=environment,
             deployment=await deployment_listings.of_job(connection, row.id) if environment else None,

@@ -17,9 +17,10 @@ from api.routes import RouteList
 from api.v4.access import Id
 from application.access import ProjectAccess
 from application.jobs.explaining import absent_jobs
+from application.pipelines.sealed_values import reason_shown
+from application.services import Services
 from auth.permissions import Action
 from domain.config.merged import merged_yaml, parts_of
-from domain.config.why import why_shown
 from domain.errors import NotFound
 from domain.variables.job_variables import group_name
 from models.repositories.paging import slice_of
@@ -66,8 +67,9 @@ async def config_page(
         row = await pipelines.get(connection, pipeline_id, project.row.id)
         found = await slice_of(connection, reasons.listed(pipeline_id), page, ROWS)
         kept = await configurations.of_pipeline(connection, pipeline_id)
+    why = row.reasons.get("why")
     readable = kept if kept and may_read_config(project) else b""
-    jobs, text = await asyncio.to_thread(_drawn, project, row, found.rows, readable)
+    jobs, text = await asyncio.to_thread(_drawn, services, project, row, found.rows, readable)
     return await show(
         request,
         project,
@@ -76,10 +78,10 @@ async def config_page(
         live,
         "pipelines/config.html",
         pipeline=row,
-        why=why_shown(row.reasons["why"], may_run=project.may_run(row)) if row.reasons.get("why") else None,
+        why=reason_shown(services.sealer, why, may_run=project.may_run(row)) if why else None,
         jobs=jobs,
         total=found.total,
-        absent=absent_jobs(project, row)[:MAX_ABSENT] if page == 1 else [],
+        absent=absent_jobs(services, project, row)[:MAX_ABSENT] if page == 1 else [],
         absent_in_all=len(row.reasons.get("absent", [])),
         includes=row.reasons.get("includes", []),
         warnings=row.reasons.get("warnings", []),
@@ -93,7 +95,11 @@ async def config_page(
 
 
 def _drawn(
-    project: ProjectAccess, row: PipelineRow, found: Sequence[reasons.ExplainedJob], kept: bytes
+    services: Services,
+    project: ProjectAccess,
+    row: PipelineRow,
+    found: Sequence[reasons.ExplainedJob],
+    kept: bytes,
 ) -> tuple[list[JobConfig], str]:
     """The jobs of a page with their parts of the YAML, and all of it; in a thread, since YAML takes time."""
     may_run = project.may_run(row)
@@ -101,7 +107,7 @@ def _drawn(
     parts = parts_of(kept, {*names.values(), *(job.name for job in found)}) if kept else {}
     jobs = []
     for job in found:
-        why = why_shown(job.why, may_run=may_run)
+        why = reason_shown(services.sealer, job.why, may_run=may_run)
         jobs.append(
             JobConfig(
                 id=job.id,

@@ -54,7 +54,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
     whys = await of_jobs(services, project, head.row, [row for row in rows if row.status != Status.SUCCESS])
     downstream = await downstream_of(services, project.caller, rows)
     address = address_of(project, pipeline_id)
-    groups = graph.groups_of(rows)
+    groups = await asyncio.to_thread(graph.groups_of, rows)
     drawn = graph.Drawn(rows, stages, whys, downstream, address, project.row.full_path, services.clock())
     named = [row for row in rows if row.status in ATTENTION or _is_held_up(whys.get(row.id))]
     asked = await _with_questions(services, [*_first(named), *_opened(rows, groups, opened)])
@@ -76,7 +76,7 @@ async def draw(services: Services, project: ProjectAccess, pipeline_id: int, vie
         attention_in_all=len(named),
         opened=[asked[row.id] for row in _opened(rows, groups, opened)],
         opened_name=groups[opened].name if 0 <= opened < len(groups) else "",
-        absent=absent_jobs(project, head.row),
+        absent=absent_jobs(services, project, head.row),
         jobless=None if rows else jobless(head.row.status, head.row.yaml_errors),
     )
 

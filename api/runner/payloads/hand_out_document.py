@@ -23,7 +23,7 @@ from application.jobs.foreign_dependencies import (
     with_dotenv,
 )
 from application.jobs.variables import JobRunner, job_variables
-from application.pipelines.ci_variables import opened
+from application.pipelines.sealed_values import with_opened_variables
 from application.services import Services
 from domain.errors import NotFound
 from domain.pipelines.status import Status
@@ -53,9 +53,7 @@ async def make_ready(
     if await fail_unsupported(connection, rows, features, services.clock()):
         return None
     rows = replace(
-        rows,
-        ci_variables=opened(services.sealer, rows.sealed),
-        sealed=(),
+        with_opened_variables(services.sealer, rows),
         deploy_variables=deploy_variables(services, rows.deploy_token),
         deploy_token=None,
         ref_gone=await _is_ref_gone(services, rows.pipeline),

@@ -76,7 +76,7 @@ async def get_changes(found: MergeRequestDep, services: ServicesDep, unidiff: bo
     files, row = await _files(found), found.row
     patches = await with_patches(found.here.repository, row.base_sha, row.head_sha, files)
     changes = [shown_diff(file, unidiff=unidiff) for file in patches]
-    cut = any(file.collapsed or file.too_large for file in patches)
+    cut = len(files) > len(patches) or any(file.collapsed or file.too_large for file in patches)
     return {**await shown(services, found), "changes": changes, "overflow": cut}
 
 

@@ -19,6 +19,7 @@ from api.v4.representation.pipelines import ListedPipelineResponse, PipelineDeta
 from application.pipelines import removal
 from application.pipelines.creation import create_pipeline
 from application.pipelines.refs import find_ref, pipelines_of_ref
+from application.pipelines.sealed_values import opened_variables
 from auth.permissions import Action
 from domain.errors import Invalid, NotFound
 from domain.messages import Answer, Operation
@@ -127,7 +128,7 @@ async def full(services: Services, pipeline_id: int, project: ProjectRow) -> Pip
 
 
 @router.get("/pipelines/{pipeline_id}/variables")
-async def variables_of_pipeline(found: PipelineDep) -> list[PipelineVariableResponse]:
+async def variables_of_pipeline(found: PipelineDep, services: ServicesDep) -> list[PipelineVariableResponse]:
     """The variables that the pipeline was started with; whoever may start pipelines may see them."""
     found.project.require(Action.RUN)
     return [
@@ -137,7 +138,7 @@ async def variables_of_pipeline(found: PipelineDep) -> list[PipelineVariableResp
             "key": variable["key"],
             "value": variable["value"],
         }
-        for variable in found.row.variables
+        for variable in opened_variables(services.sealer, found.row.variables)
     ]
 
 

@@ -10,7 +10,7 @@ from api.deps import ServicesDep
 from api.routes import RouteList
 from api.v4.access import JobDep, PipelineDep
 from application.jobs import explaining
-from domain.config.why import why_shown
+from application.pipelines.sealed_values import reason_shown
 from domain.why.absent import absent as absent_job
 from domain.why.explanation import Explanation
 from domain.why.jobless import jobless
@@ -95,7 +95,7 @@ async def why_of_pipeline(found: PipelineDep, services: ServicesDep) -> Pipeline
         stuck = await waiting_jobs.reasons(connection, jobs, services.clock(), services.settings.times.runner_online)
         omitted = await left_out.of_pipeline(connection, found.row.id)
     explained = await explaining.of_jobs(services, found.project, found.row, rows)
-    seen = partial(why_shown, may_run=found.project.may_run(found.row))
+    seen = partial(reason_shown, services.sealer, may_run=found.project.may_run(found.row))
     why = found.row.reasons.get("why")
     absent = found.row.reasons.get("absent", [])
     return {
@@ -127,7 +127,8 @@ async def why_of_job(found: JobDep, services: ServicesDep) -> JobWhyResponse:
     row = found.row
     async with services.database.read() as connection:
         pipeline = await pipelines.get(connection, row.pipeline_id)
-        why = why_shown(await reasons.of_job(connection, row.id), may_run=found.project.may_run(pipeline))
+        kept = await reasons.of_job(connection, row.id)
+        why = reason_shown(services.sealer, kept, may_run=found.project.may_run(pipeline))
         stuck = await waiting_jobs.reasons(connection, [row], services.clock(), services.settings.times.runner_online)
         omitted = await left_out.of_job(connection, row.id)
     explained = await explaining.of_jobs(services, found.project, pipeline, [row])

@@ -1,5 +1,7 @@
 """Commits: listed, read, compared."""
 
+import asyncio
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
@@ -40,6 +42,10 @@ from models.repositories.projects.listings import PipelineFilter, latest_pipelin
 
 router = RouteList(prefix="/projects/{project}/repository", kind=EndsWithCaller)
 
+_SKIP: Final = re.compile(r"[0-9]{1,12}")
+_UNKNOWN_PAGE: Final = "page_token is invalid; begin with the first page."
+_MAX_PINNED: Final = 2
+"""Commits that a page's token names: where to begin, and what to leave out."""
 _MAX_COMPARED: Final = 10_000
 """Commits of one comparison."""
 _FOLDERS: Final = {"branch": "refs/heads", "tag": "refs/tags"}
@@ -118,9 +124,12 @@ async def _revisions(
     """Where to begin, and after how many commits; a token holds fast to the commits that its first page began with."""
     if paging.keyset and paging.token:
         skip, *pinned = paging.token.split("_")
-        if not skip.isdecimal() or not all(is_sha(one.removeprefix("^")) for one in pinned):
-            raise Invalid("page_token is invalid; begin with the first page.")
-        return pinned, int(skip[:12])
+        named = [one.removeprefix("^") for one in pinned]
+        if not _SKIP.fullmatch(skip) or len(named) > _MAX_PINNED or not all(map(is_sha, named)):
+            raise Invalid(_UNKNOWN_PAGE)
+        if None in [await commit_named(repository.git, sha) for sha in named]:
+            raise Invalid(_UNKNOWN_PAGE)
+        return pinned, int(skip)
     if everything:
         return [], paging.offset
     names = ref_name.split("..") if ref_name.count("..") == 1 and "..." not in ref_name else [ref_name]
@@ -228,19 +237,22 @@ async def compare(
     straight: bool = False,
     unidiff: bool = False,
 ) -> ComparisonResponse:
-    """What `to` has that `from` has not; `straight` compares the two, else from their last common commit on."""
+    """What `to` has that `from` has not; `straight` compares the two, else from their last common commit on.
+
+    `compare_timeout` says, as in GitLab, that more files differ than are in `diffs`.
+    """
     old, new = await repository.commit(base, "Ref Not Found"), await repository.commit(head, "Ref Not Found")
     query = HistoryQuery([new, f"^{old}"], oldest_first=True, limit=_MAX_COMPARED)
     between = await commits(repository.git, query)
     begin = old if straight else await merge_base(repository.git, old, new) or old
     files = await changed_files(repository.git, begin, new)
     diffs = await with_patches(repository.git, begin, new, files)
-    items = [shown(commit, repository.path, repository.url) for commit in between]
+    items = await asyncio.to_thread(lambda: [shown(commit, repository.path, repository.url) for commit in between])
     return {
         "commit": items[-1] if items else None,
         "commits": items,
         "diffs": [shown_diff(file, unidiff=unidiff) for file in diffs],
-        "compare_timeout": False,
+        "compare_timeout": len(files) > len(diffs),
         "compare_same_ref": old == new,
         "web_url": f"{repository.url}/{repository.path}/-/compare/{base}{'..' if straight else '...'}{head}",
     }

@@ -100,7 +100,7 @@ def _after(entries: Sequence[TreeEntry], token: str) -> int:
     """Where the page after an entry begins; the entry is named by its path in a token of ours, or by its id."""
     try:
         path = json.loads(base64.urlsafe_b64decode(token))["file_name"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         path = None
     found = (at for at, entry in enumerate(entries) if token == entry.sha or entry.path == path)
     at = next(found, None)

@@ -103,7 +103,8 @@ async def _succeeded(
     values: dict[str, Any] = {"auto_stop_at": until, "kubernetes": place.get("kubernetes", {})}
     if place.get("url"):
         reported = await reports.variables_of(connection, written.id)
-        own = {item["key"]: item["value"] for item in (*reported, *written.variables)}
+        shown = [item for item in written.variables if "value" in item]  # those that the address names
+        own = {item["key"]: item["value"] for item in (*reported, *shown)}
         numbers = {"CI_JOB_ID": str(written.id), "CI_PIPELINE_ID": str(written.pipeline_id)}
         url = deployed_url(place["url"], {**own, **numbers})
         if url:

@@ -58,3 +58,10 @@ async def earlier(connection: AsyncConnection, pipeline_id: int, stage: int) -> 
 async def group_of(connection: AsyncConnection, group_id: int) -> ResourceGroupRow | None:
     """A resource group by its id."""
     return first_of(ResourceGroupRow, await connection.execute(select(group).where(group.c.id == group_id)))
+
+
+async def environment_url(connection: AsyncConnection, job_id: int) -> str:
+    """The address of a job's environment as its configuration writes it; empty for none."""
+    plan = (await connection.execute(select(job.c.plan).where(job.c.id == job_id))).scalar()
+    place = (plan or {}).get("environment") or {}
+    return str(place.get("url", ""))

@@ -14,6 +14,7 @@ from domain.errors import NotFound
 from domain.messages import PipelineFacts
 from domain.pipelines.bridges import MIRROR
 from domain.pipelines.status import Status
+from domain.sealed_documents import Change, seal_reason, seal_reasons, seal_variables
 from models.columns import table_of
 from models.repositories.environments import environments
 from models.repositories.hooks import webhook_events
@@ -97,11 +98,13 @@ async def create(
     plan: Plan,
     now: datetime,
     places: Sequence[Place] | None = None,
+    *,
+    seal: Change,
 ) -> int:
     """Write pipeline, stages, jobs (`created`) and the outbox row that starts the workflow; give back the id.
 
     `places` are those of the plan's jobs, in order; without them they are made from the plan alone. Environments and
-    resource groups that are new are made too.
+    resource groups that are new are made too. `seal` is for what is secret of variables and reasons.
     """
     places = places_of(plan) if places is None else places
     owner = one_of(_Owner, await connection.execute(_OWNER, {"b_project": request.project_id}))
@@ -111,8 +114,9 @@ async def create(
         request,
         Status.CREATED,
         now,
+        seal,
         name=plan.name,
-        reasons=reasons_document(plan),
+        reasons=seal_reasons(reasons_document(plan), seal),
         auto_cancel=asdict(plan.auto_cancel),
     )
     rows = [
@@ -126,6 +130,8 @@ async def create(
         _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, owner.timeout, now)
         for position, item in enumerate(settled(item, place) for item, place in zip(plan.jobs, places, strict=True))
     ]
+    for row in jobs:
+        row["why"] = seal_reason(row["why"], seal)
     await _put_in_places(connection, request.project_id, jobs, places, now)
     demand_ids = await demands.ensure(connection, owner, (row["tags"] for row in jobs), protected=protected)
     for row in jobs:
@@ -158,23 +164,24 @@ async def create_ended(
     status: Status,
     now: datetime,
     *,
+    seal: Change,
     reason: str = "",
     errors: str = "",
     why: str = "",
 ) -> int:
     """Write a pipeline without jobs: it could not be made, or was not wanted, which `why` tells people.
 
-    No workflow is started for it.
+    No workflow is started for it. `seal` is for the values of its variables.
     """
     told = {"failure_reason": reason, "yaml_errors": errors, "status_reason": why}
-    pipeline_id = await _insert_pipeline(connection, request, status, now, finished_at=now, **told)
+    pipeline_id = await _insert_pipeline(connection, request, status, now, seal, finished_at=now, **told)
     watched = await webhook_events.watched(connection, request.project_id)
     await webhook_events.pipeline_made(connection, pipeline_id, watched, status, now)
     return pipeline_id
 
 
 async def _insert_pipeline(
-    connection: AsyncConnection, request: PipelineRequest, status: Status, now: datetime, **values: Any
+    connection: AsyncConnection, request: PipelineRequest, status: Status, now: datetime, seal: Change, **values: Any
 ) -> int:
     iid = await connection.execute(
         update(project)
@@ -193,7 +200,7 @@ async def _insert_pipeline(
         source=request.source,
         status=status,
         commit=dict(request.commit),
-        variables=[dict(variable) for variable in request.variables],
+        variables=seal_variables(request.variables, seal),
         name=values.pop("name", ""),
         ref_protected=request.ref_protected,
         reasons=values.pop("reasons", {}),

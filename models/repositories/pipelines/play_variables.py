@@ -4,7 +4,7 @@ They are written before the workflow is asked, under the key of the command, and
 the command's answer (docs/seam.md, "Messages": messages carry ids, never secrets).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,15 +41,15 @@ async def put(
     pipeline_id: int,
     key: str,
     job_id: int,
-    variables: Mapping[str, str],
+    variables: Sequence[Mapping[str, Any]],
     inputs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep the variables and inputs of a command; those of a command with the same key stay as they are."""
+    """Keep variables (as `Job` has them) and inputs of a command; those of one with the same key stay as they are."""
     row = {
         "pipeline_id": pipeline_id,
         "key": key,
         "job_id": job_id,
-        "variables": [{"key": name, "value": value} for name, value in variables.items()],
+        "variables": [dict(item) for item in variables],
         "inputs": dict(inputs) if inputs else None,
     }
     await connection.execute(_PUT[connection.dialect.name], row)

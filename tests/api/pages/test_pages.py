@@ -133,7 +133,7 @@ async def test_a_pipeline_that_could_not_be_made_shows_its_faults(site: Site) ->
     async with site.services.database.write() as connection:
         text = f".gitlab-ci.yml:3:1: {EVIL}\n.gitlab-ci.yml:9:2: second"
         key = await pipelines.create_ended(
-            connection, wish, Status.FAILED, site.services.clock(), reason="config_error", errors=text
+            connection, wish, Status.FAILED, site.services.clock(), seal=str, reason="config_error", errors=text
         )
     async with browser(site, site.root) as client:
         page = (await client.get(f"/{await site.path()}/-/pipelines/{key}")).text

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from api.runner.payloads import hand_out_document
+from application.pipelines.sealed_values import seal_of
 from models.repositories.accounts import accounts, members
 from models.repositories.artifacts.artifacts import artifact
 from models.repositories.logs import traces
@@ -30,7 +31,9 @@ async def begin(world: World, config: str, **request: Any) -> int:
     known = {"project_id": world.project_id, "user_id": world.user_id, "ref": "main", "sha": SHA, "source": "push"}
     wish = PipelineRequest(**{**known, **request})
     async with world.services.database.write() as connection:
-        pipeline_id = await pipelines.create(connection, wish, plan_of(config), world.services.clock())
+        pipeline_id = await pipelines.create(
+            connection, wish, plan_of(config), world.services.clock(), seal=seal_of(world.services.sealer)
+        )
     await world.settle(pipeline_id)
     return pipeline_id
 

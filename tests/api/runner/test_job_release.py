@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from application.pipelines.sealed_values import seal_of
 from application.pushes import push, tagging
 from application.pushes.push import finish_abandoned
 from application.releases import job_release
@@ -61,7 +62,9 @@ async def begin(site: Site, config: str = SIMPLE, **request: Any) -> int:
     known = {"project_id": site.world.project_id, "user_id": site.world.user_id, "ref": "main", "sha": sha}
     wish = PipelineRequest(**{**known, "source": "push", **request})
     async with site.services.database.write() as connection:
-        pipeline_id = await pipelines.create(connection, wish, plan_of(config), site.services.clock())
+        pipeline_id = await pipelines.create(
+            connection, wish, plan_of(config), site.services.clock(), seal=seal_of(site.services.sealer)
+        )
     await site.world.settle(pipeline_id)
     return pipeline_id
 

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from api.app import create_app
 from api.services import Services
 from api.startup import close_services, first_administrator, open_services
+from application.pipelines.sealed_values import seal_of
 from auth.secret_token import digest
 from domain.messages import Command, Decision
 from domain.pipelines.decisions import decide
@@ -52,7 +53,9 @@ class World:
         """A pipeline whose first jobs are pending."""
         wish = PipelineRequest(self.project_id, self.user_id, "main", SHA, "push", **request)
         async with self.services.database.write() as connection:
-            pipeline_id = await pipelines.create(connection, wish, plan_of(config), self.services.clock())
+            pipeline_id = await pipelines.create(
+                connection, wish, plan_of(config), self.services.clock(), seal=seal_of(self.services.sealer)
+            )
         await self.settle(pipeline_id)
         return pipeline_id
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import delete, update
 
 from application.pipelines.creation import create_pipeline
+from application.pipelines.sealed_values import opened_variables
 from domain.messages import Command
 from domain.pipelines.status import Status
 from loops.bridges import BridgeLoop
@@ -160,6 +161,10 @@ class Installation:
     async def downstream(self, pipeline_id: int, name: str) -> Any:
         """The downstream pipeline of a bridge."""
         return await self.world.row(pipeline, id=(await self.named(pipeline_id, name)).downstream_id)
+
+    def given(self, row: Any) -> list[dict[str, Any]]:
+        """The variables that a pipeline was given."""
+        return opened_variables(self.site.services.sealer, row.variables)
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ async def test_a_child_pipeline_runs_the_same_commit_and_its_bridge_is_done(here
     assert (child.upstream_id, child.root_id, child.depth) == (parent, parent, 1)
     assert child.bridge_id == (await here.named(parent, "go")).id
     assert child.commit["title"] == "First"
-    assert {(item["key"], item["value"]) for item in child.variables} == {("LEVEL", "3"), ("PLACE", "at-3")}
+    assert {(item["key"], item["value"]) for item in here.given(child)} == {("LEVEL", "3"), ("PLACE", "at-3")}
     assert await here.world.status(parent) == "success"
     assert len(await here.world.outbox(child.id, START)) == 1
     await here.run("inner", Status.FAILED)
@@ -277,7 +277,7 @@ async def test_another_project_is_triggered_with_what_is_forwarded(here: Install
     parent = await here.begin(files(config), variables=({"key": "NAME", "value": "other"},))
     made = await here.downstream(parent, "go")
     assert (made.project_id, made.source, made.depth, made.root_id) == (other, "pipeline", 0, parent)
-    assert {item["key"]: (item["value"], item.get("raw")) for item in made.variables} == {
+    assert {item["key"]: (item["value"], item.get("raw")) for item in here.given(made)} == {
         "LEVEL": ("3", None),
         "RAW": ("$5", True),
         "NAME": ("other", None),

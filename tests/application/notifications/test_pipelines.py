@@ -91,7 +91,7 @@ async def test_refs_do_not_mend_each_other(desk: Desk) -> None:
     async with services.database.write() as connection:
         for ref, tag in (("topic", False), ("main", True)):
             request = PipelineRequest(world.project_id, world.user_id, ref, SHA, "push", tag=tag)
-            await pipelines.create_ended(connection, request, Status.SUCCESS, services.clock())
+            await pipelines.create_ended(connection, request, Status.SUCCESS, services.clock(), seal=str)
     assert [row.kind for row in await desk.notices()] == [
         "pipeline_failed", "pipeline_succeeded", "pipeline_succeeded"
     ]  # fmt: skip
@@ -102,7 +102,7 @@ async def test_one_whose_configuration_is_wrong_says_so(desk: Desk) -> None:
     async with services.database.write() as connection:
         request = PipelineRequest(world.project_id, world.user_id, "main", SHA, "push")
         wrong = {"reason": "config_error", "errors": "jobs: <b>no</b> job"}
-        await pipelines.create_ended(connection, request, Status.FAILED, services.clock(), **wrong)
+        await pipelines.create_ended(connection, request, Status.FAILED, services.clock(), seal=str, **wrong)
     await desk.told()
     (taken,) = desk.server.taken
     assert "Its configuration is not valid: jobs: <b>no</b> job" in taken.part("plain")
@@ -141,7 +141,7 @@ async def test_blocked_people_and_those_who_lost_access_get_nothing(desk: Desk) 
     for person in (ada, bob, eve):
         async with services.database.write() as connection:
             request = PipelineRequest(site.world.project_id, person.id, person.username, SHA, "push")
-            await pipelines.create_ended(connection, request, Status.FAILED, services.clock())
+            await pipelines.create_ended(connection, request, Status.FAILED, services.clock(), seal=str)
     await site.block(ada)
     async with services.database.write() as connection:
         await members.remove_from_project(connection, site.world.project_id, bob.id)

@@ -118,7 +118,7 @@ async def test_a_pipeline_without_jobs_says_why_it_has_none(kind: str, site: Sit
     request = PipelineRequest(world.project_id, site.root.id, "main", "c0ffee00", "push")
     async with services.database.write() as connection:
         pipeline_id = await pipelines.create_ended(
-            connection, request, status, services.clock(), reason=reason, errors=errors
+            connection, request, status, services.clock(), seal=str, reason=reason, errors=errors
         )
     explained = (await by_rest(site, f"pipelines/{pipeline_id}"))["explanation"]
     assert (explained["text"], explained["next_step"]) == (says, next_step)

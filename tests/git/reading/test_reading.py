@@ -143,6 +143,8 @@ async def test_patches_are_paged_and_limited(repository: Repository, tree: Path)
     ]
     few = await with_patches(repository, before, after, files, limits=DiffLimits(patch=10_000_000, total=60))
     assert [file.collapsed for file in few] == [False, False, False, True, True, True, True, True, True, True]
+    bounded = await with_patches(repository, before, after, files, limits=DiffLimits(files=4))
+    assert [file.new_path for file in bounded] == ["f0", "f1", "f2", "f3"]
     assert await with_patches(repository, before, after, files, first=10) == []
 
 

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import JSON, Boolean, Column, Date, Float, Integer, LargeBinary, Table, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.moves.sealed import PURPOSES
 from auth.encryption import Sealer
 from domain.pods.belongings import AUDITED, PEOPLE, Carried
+from domain.sealed_documents import COLUMNS, seal_row
+from domain.sealed_for import PIPELINE
 from models.columns import Moment, table_of
 from models.repositories.moves.ownership import carried, people_columns, references
 from models.repositories.pipelines.cross_pod import downstream, upstream
@@ -23,6 +26,16 @@ from models.tables.pipelines import Pipeline
 MOMENT = datetime(2026, 5, 4, 3, 2, 1, 987_654, tzinfo=UTC)
 ROWS = 3
 """Of each table."""
+_REASON: Final = {
+    "clause": "rules[0]",
+    "tried": [{"name": "rules[0]", "values": {"DEPLOY": "secret", "CI": "true"}, "private": ["DEPLOY"]}],
+}
+DOCUMENTS: Final[dict[str, Any]] = {
+    "variables": [{"key": "DEPLOY", "value": "secret"}],
+    "why": _REASON,
+    "reasons": {"why": _REASON, "absent": [{"name": "a", "stage": "test", "why": _REASON}], "warnings": []},
+}
+"""Documents with values that are kept sealed, by column."""
 _NUMBERS = count(1)
 """No two rows have the same."""
 
@@ -82,6 +95,8 @@ class Furnished:
             row["entity_id"] = self._one(AUDITED[row["entity_type"]], number)
         for column in belonging.sealed:
             row[column] = self._sealer.seal(f"secret {number}", PURPOSES[table.name](row))
+        row |= {column: DOCUMENTS[column] for column in COLUMNS.get(table.name, ())}
+        row = seal_row(table.name, row, partial(self._sealer.seal, purpose=PIPELINE))
         made = insert(table).values(**row)
         if "id" in table.c:
             found = await self._connection.execute(made.returning(table.c.id))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from application.pipelines.sealed_values import opened_variables
 from loops.archiver import Archiver
 from tests.api.v4.site import Site
 
@@ -105,7 +106,7 @@ async def test_a_manual_job_is_played_with_variables(site: Site) -> None:
             address(site, f"/{job['id']}/play"), json={"job_variables_attributes": [{"key": "A B", "value": ""}]}
         )
     assert (played.status_code, played.json()["status"]) == (200, "pending")
-    assert (await site.world.row(job["id"])).variables == variables
+    assert opened_variables(site.services.sealer, (await site.world.row(job["id"])).variables) == variables
     assert (unplayable.status_code, unplayable.json()["message"]) == (400, "400 Bad request - Unplayable Job")
     assert bad.status_code == 400
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from git.reading.diffs import DiffLimits
 from tests.api.v4.site import Site
 from tests.git.serving import git, new_commit
 
@@ -52,6 +53,10 @@ async def test_files_with_odd_names(site: Site) -> None:
             assert bytes(head.headers["x-gitlab-file-path"], head.headers.encoding).decode() == name
 
 
+NESTED = base64.urlsafe_b64encode(b"[" * 7_000).decode()
+MISSING = "1" * 40
+
+
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [
@@ -78,7 +83,12 @@ async def test_files_with_odd_names(site: Site) -> None:
         ("/compare?from=main&to=nope", 404, "404 Ref Not Found"),
         ("/commits/nope", 404, "404 Commit Not Found"),
         ("/commits/main..main", 404, "404 Commit Not Found"),
+        (f"/tree?pagination=keyset&page_token={NESTED}", 400, "page_token is invalid"),
+        (f"/tree?pagination=keyset&page_token={'a' * 10_001}", 400, "page_token"),
         ("/commits?pagination=keyset&page_token=1_--help", 400, "page_token is invalid"),
+        (f"/commits?pagination=keyset&page_token=0{f'_{MISSING}' * 3}", 400, "page_token is invalid"),
+        (f"/commits?pagination=keyset&page_token={'9' * 200}", 400, "page_token is invalid"),
+        (f"/commits?pagination=keyset&page_token=0_{MISSING}", 400, "page_token is invalid"),
         ("/commits?order=none", 400, "order"),
         ("/branches/nope", 404, "404 Branch Not Found"),
         ("/branches/refs%2Fheads%2Fmain", 404, "404 Branch Not Found"),
@@ -198,6 +208,16 @@ async def test_a_comparison_starts_where_the_two_parted(site: Site) -> None:
     assert (same["commit"], same["commits"], same["diffs"], same["compare_same_ref"]) == (None, [], [], True)
 
 
+async def test_a_comparison_of_too_many_files_says_that_it_is_cut(site: Site) -> None:
+    begin = await site.commit({"a": "1\n"})
+    await site.commit({f"f{number}": "" for number in range(DiffLimits().files + 1)})
+    async with site.client(site.root) as client:
+        whole = (await client.get(address(site, f"/compare?from={begin}&to=main"))).json()
+        few = (await client.get(address(site, f"/compare?from={begin}&to={begin}"))).json()
+    assert (len(whole["diffs"]), whole["compare_timeout"]) == (DiffLimits().files, True)
+    assert (few["diffs"], few["compare_timeout"]) == ([], False)
+
+
 async def test_who_may_read(site: Site) -> None:
     await site.commit({"a": "1\n"})
     paths = [
@@ -226,3 +246,11 @@ async def test_who_may_read(site: Site) -> None:
         assert await ask(client) == {200}
         (branch,) = (await client.get(address(site, "/branches"))).json()
         assert (branch["can_push"], branch["default"], branch["protected"]) == (False, True, True)
+
+
+@pytest.mark.parametrize("query", ["page=1000000000&per_page=100", "pagination=keyset&page_token=999999999999"])
+async def test_a_page_of_commits_behind_all_of_them_is_empty(site: Site, query: str) -> None:
+    await site.commit({"a": "1\n"})
+    async with site.client(site.root) as client:
+        response = await client.get(f"/api/v4/projects/{site.world.project_id}/repository/commits?all=true&{query}")
+    assert (response.status_code, response.json()) == (200, [])
