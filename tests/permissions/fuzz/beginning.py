@@ -13,7 +13,7 @@ from models.repositories.accounts import accounts
 from tests.permissions.fuzz.world import Credential, Group, Person, Project, Thing, World
 from tests.permissions.place import ROLES, Place, open_place
 
-STATES: Final = ("api", "read_api", "read_repository", "over", "revoked")
+STATES: Final = ("read_api", "read_repository", "over", "revoked")
 """What people have from the start besides: tokens of these scopes, one that has ended, one that was revoked."""
 
 

@@ -31,6 +31,9 @@ ACTS_OF_A_LIFE: Final = 60
 """So many, then everything begins anew: what differs is shrunk from so many at most."""
 CALLS_AFTER_AN_ACT: Final = 40
 REFUSED: Final = {401, 403, 404}
+FULL_SHARE: Final = 0.6
+"""So often it is something that opens all that its person may: what they may not is then a matter of their level."""
+WHOLE: Final = (None, ("api",))
 _P: Final = "/api/v4/projects/{project}"
 _G: Final = "/api/v4/groups/{group}"
 NOT_THERE: Final[Mapping[str, str]] = {
@@ -262,7 +265,8 @@ class Fuzzer:
     def probe(self, rng: Random, number: int) -> Step:
         """A call of a route by somebody about something."""
         method, route = self.routes[number % len(self.routes)]
-        shown = rng.choice(["", *sorted(self.world.credentials)])
+        whole = [name for name, each in self.world.credentials.items() if each.good and each.scopes in WHOLE]
+        shown = rng.choice(whole if rng.random() < FULL_SHARE else ["", *self.world.credentials])
         side = rng.choice(
             ["own", "own", "own", "foreign", "foreign", *sorted(set(self.world.sides) - {"own", "foreign"})]
         )
