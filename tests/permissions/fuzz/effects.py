@@ -47,6 +47,8 @@ def _made_bot(done: Done) -> None:
     done.owner().members[bot.name] = done.given["access_level"]
     _set(done, bot.name)
     done.world.things["token_id", done.document["id"]] = Thing(bot.name, done.given["access_level"])
+    if isinstance(done.owner(), Project):
+        done.world.made.setdefault((done.step.side, "token_id"), []).append(done.step.name)
 
 
 def _made(kind: str) -> Callable[[Done], None]:

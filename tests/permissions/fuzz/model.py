@@ -64,7 +64,7 @@ GET P/pipelines/{pipeline_id}/variables P/secure_files*: dev
 GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains*: dev live
 GET W/pipelines/new W/*/config.yml W/environments/new W/merge_requests/new W/pipeline_schedules/new: dev live
 GET W/environments/{environment_id}/edit: dev live deploy:environment_id
-* W/merge_requests/{iid}/edit: known dev|mine:iid live
+* W/merge_requests/{iid}/edit: known read dev|mine:iid live
 * W/pipeline_schedules/{schedule_id}/edit: dev live admin|mine:schedule_id merge:fix
 * W/jobs/{job_id}/erase P/jobs/{job_id}/erase: maint|mine:job_id dev live deploy:job_id
 * P/jobs/*/play P/*/retry W/jobs/*/play W/*/retry W/jobs/*/unschedule: dev live merge:main deploy:job_id
@@ -94,13 +94,13 @@ DELETE P/deployments/*: maint deploy:deployment_id
 POST P/environments/*/stop W/environments/*/stop: dev live merge:main deploy:environment_id
 POST W/environments/*/deployments/*: dev live merge:main deploy:deployment_id
 * P/environments/{environment_id} W/environments/{environment_id}*: dev live deploy:environment_id
-PUT P/merge_requests/{iid} W/merge_requests/{iid}: known dev|mine:iid live
+PUT P/merge_requests/{iid} W/merge_requests/{iid}: known read dev|mine:iid live
 POST PUT P/*/merge P/*/cancel_merge* P/merge_trains/* W/*/merge W/*/train W/*/cancel_auto_merge: dev live merge:main
 POST PUT P/merge_requests/{iid}/rebase W/merge_requests/{iid}/rebase: dev live loose:feature
 POST W/merge_requests/*approve W/merge_requests/*/pipelines W/*/leave_train: dev live
 POST W/merge_requests W/pipelines* W/pipeline_schedules W/pipeline_schedules/new W/environments P/environments: dev live
 * P/merge_requests* P/merge_trains/*: dev live
-POST W/merge_requests/{iid}*: known dev|mine:iid live
+POST W/merge_requests/{iid}*: known read dev|mine:iid live
 POST P/pipeline_schedules/{schedule_id}/play W/pipeline_schedules/{schedule_id}/play: dev live merge:fix
 * P/pipeline_schedules/{schedule_id}/take_ownership W/pipeline_schedules/{schedule_id}/take_ownership: maint live
 DELETE P/pipeline_schedules/{schedule_id}*: dev live maint|mine:schedule_id
