@@ -153,12 +153,14 @@ class Place:
         if self._live is not None:
             self._live.close()
 
-    def is_as_kept(self) -> bool:
-        """Whether nobody has written since everything was put back, to the database or to a repository."""
+    def changed(self) -> list[str]:
+        """What somebody has written since everything was put back: tables of the database, and repositories."""
         home, root = self.site.services.settings.home, self.site.services.settings.repository_root
         name, version = self._state
-        same = self._live is not None and _version_of(self._live) == version
-        return same and (not self._writes or _refs(root) == _refs(home / f"{name}-repositories"))
+        changed = ["repositories"] if self._writes and _refs(root) != _refs(home / f"{name}-repositories") else []
+        if self._live is not None and _version_of(self._live) != version:
+            changed += _changed_tables(self._live, home / f"{name}.db")
+        return changed
 
     async def put_back(self, name: str = "kept") -> None:
         """Put everything back to the state that was kept under a name."""
@@ -174,6 +176,24 @@ class Place:
             shutil.rmtree(root)
             shutil.copytree(home / f"{name}-repositories", root)
         self._writes = True  # for all that we know
+
+
+def _changed_tables(live: sqlite3.Connection, kept: Path) -> list[str]:
+    """The tables whose rows are not those of a kept database."""
+    live.execute("ATTACH ? AS kept", (str(kept),))
+    try:
+        names = [name for (name,) in live.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")]
+        pairs = (("main", "kept"), ("kept", "main"))
+        return [
+            name
+            for name in names
+            if any(
+                live.execute(f'SELECT * FROM {one}."{name}" EXCEPT SELECT * FROM {other}."{name}" LIMIT 1').fetchone()
+                for one, other in pairs
+            )
+        ]
+    finally:
+        live.execute("DETACH kept")
 
 
 def _version_of(live: sqlite3.Connection) -> int:

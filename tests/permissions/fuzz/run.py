@@ -63,6 +63,8 @@ NOT_THERE: Final[Mapping[str, str]] = {
 """Calls that are answered by 404 also where they are allowed, and why."""
 NOWHERE: Final = Project(0, Group(0))
 """What a call is about that is about no project and no group."""
+KEPT_OF_PAGES: Final = {"rendered_request", "rendered_text"}
+"""Tables of what pages have worked out: a form that is refused is answered with its page, as any reader sees it."""
 ONLY_PROJECT: Final = f"DELETE {_P}/runners/{{runner_id}}"
 """Is refused to everybody: the runner works for this project alone."""
 
@@ -216,10 +218,10 @@ class Fuzzer:
         shown = self.world.credentials.get(step.shown)
         await self.place.put_back()
         status, leads_to = await self.place.first_word(call, {**self.headers(shown), **call.headers})
-        changed = not self.place.is_as_kept()
-        return said, self._compared(step, said, status, leads_to, changed=changed)
+        changed = self.place.changed() if said.allowed is False else []
+        return said, self._compared(step, said, status, leads_to, sorted(set(changed) - KEPT_OF_PAGES))
 
-    def _compared(self, step: Step, said: Verdict, status: int, leads_to: str, *, changed: bool) -> Difference | None:
+    def _compared(self, step: Step, said: Verdict, status: int, leads_to: str, changed: list[str]) -> Difference | None:
         came = f"{status} {leads_to}".strip()
         refused = status in REFUSED or "/users/sign_in" in leads_to
         if status >= 500:
@@ -232,7 +234,7 @@ class Fuzzer:
         if said.allowed is False and not refused and status < 400:
             return Difference(step, said, came)
         if said.allowed is False and changed:
-            return Difference(step, said, f"{came}, and something that is stored has changed")
+            return Difference(step, said, f"{came}, and what is stored has changed: {', '.join(changed)}")
         return None
 
     async def act(self, step: Step) -> bool:
