@@ -13,7 +13,7 @@ from api.deps import ServicesDep
 _DEFAULT: Final = 20
 _MAX_PER_PAGE: Final = 100
 _LAST_PAGE: Final = 1_000_000_000
-_LONGEST_TOKEN: Final = 10_000
+_MAX_TOKEN_LENGTH: Final = 10_000
 """Characters of a page's token; the longest of ours holds a path."""
 
 Item = TypeVar("Item")
@@ -88,7 +88,7 @@ async def paging_of(
     page: Annotated[int, Query(ge=1, le=_LAST_PAGE)] = 1,
     per_page: Annotated[int, Query(ge=1)] = _DEFAULT,
     pagination: str = "",
-    page_token: Annotated[str, Query(max_length=_LONGEST_TOKEN)] = "",
+    page_token: Annotated[str, Query(max_length=_MAX_TOKEN_LENGTH)] = "",
 ) -> Paging:
     """The page that a call asks for; tokens of the query never come back in links."""
     left_out = {"page", "per_page", "page_token", "private_token", "access_token"}

@@ -22,7 +22,7 @@ _NEXT: Final = b"\ndiff --git "
 _HEAD_LIMIT: Final = 8 * 1024
 """Bytes before the first hunk: two paths, each at most twice."""
 _NO_MODE: Final = "000000"
-_AT_ONCE: Final = 100
+_MAX_BATCH: Final = 100
 """Files that are looked at in one turn of the event loop."""
 
 
@@ -113,7 +113,7 @@ async def with_patches(
                 if file.type_changed:
                     # git writes it as a file that goes and another one that comes.
                     section += b"\n" + await anext(sections, b"")
-                if position % _AT_ONCE == 0:
+                if position % _MAX_BATCH == 0:
                     await asyncio.sleep(0)  # many sections come with one read: let others have their turn
                 if position >= first:
                     one = _limited(file, hunks_of(section), room, limits)
