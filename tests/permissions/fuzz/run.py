@@ -63,7 +63,7 @@ NOT_THERE: Final[Mapping[str, str]] = {
 """Calls that are answered by 404 also where they are allowed, and why."""
 NOWHERE: Final = Project(0, Group(0))
 """What a call is about that is about no project and no group."""
-KEPT_OF_PAGES: Final = {"rendered_request", "rendered_text"}
+KEPT_OF_PAGES: Final = {"rendered_note", "rendered_request", "rendered_release"}
 """Tables of what pages have worked out: a form that is refused is answered with its page, as any reader sees it."""
 ONLY_PROJECT: Final = f"DELETE {_P}/runners/{{runner_id}}"
 """Is refused to everybody: the runner works for this project alone."""
