@@ -124,6 +124,20 @@ async def test_variables_are_added_changed_and_removed(here: Planned) -> None:
     assert (await here.call("GET", base)).json()["variables"] == []
 
 
+async def test_of_an_archived_project_no_variable_changes(here: Planned) -> None:
+    """That of a schedule could be removed."""
+    base = f"/{(await here.schedule())['id']}"
+    await here.call("POST", f"{base}/variables", key="A", value="1")
+    await here.site.set_project(archived=True)
+    for method, rest, body in (
+        ("POST", "", {"key": "B", "value": "1"}),
+        ("PUT", "/A", {"value": "2"}),
+        ("DELETE", "/A", {}),
+    ):
+        assert (await here.call(method, f"{base}/variables{rest}", **body)).status_code == 403, method
+    assert (await here.call("GET", f"{base}/variables/A")).json()["value"] == "1"
+
+
 async def test_pipelines_and_ticks_are_listed_newest_first(here: Planned) -> None:
     base = f"/{(await here.schedule())['id']}"
     await here.pass_to(1)

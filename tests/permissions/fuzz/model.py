@@ -60,8 +60,8 @@ GET P/mirror/pull P/protected_environments* P/runners P/subscriptions P/triggers
 GET P/variables* W/settings/integrations*: maint
 * P/artifacts W/jobs/{job_id}/artifacts/delete: maint
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
-GET P/pipelines/{pipeline_id}/variables P/secure_files*: dev
-GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains*: dev live
+GET P/secure_files*: dev
+GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains* P/pipelines/*/variables: dev live
 GET W/pipelines/new W/*/config.yml W/environments/new W/merge_requests/new W/pipeline_schedules/new: dev live
 GET W/environments/{environment_id}/edit: dev live deploy:environment_id
 * W/merge_requests/{iid}/edit: known read dev|mine:iid live
