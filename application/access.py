@@ -18,8 +18,6 @@ from models.rows.accounts import UserRow
 from models.rows.pipelines import PipelineRow
 from models.rows.projects import ProjectRow
 
-_ENDING: Final = frozenset({"cancel_pipeline", "cancel_job"})
-"""Operations that run nothing."""
 _CHANGING: Final = frozenset({Action.PUSH, Action.RUN})
 """What nobody does with an archived project."""
 
@@ -74,15 +72,11 @@ class ProjectAccess:
             kind = "tag" if tag else "branch"
             raise Forbidden(f"Forbidden: {ref} is a protected {kind}; only who may change it may run pipelines on it.")
 
-    def require_operation(self, name: str, pipeline: PipelineRow) -> None:
-        """Raise unless the caller may ask a pipeline for an operation: whatever runs something needs the right to."""
-        if name in _ENDING:
-            self.require(Action.RUN)
-        else:
-            self.require_run_of(pipeline)
-
     def require_run_of(self, pipeline: PipelineRow) -> None:
-        """Raise unless the caller may run jobs of a pipeline; one that is protected asks for both of its branches."""
+        """Raise unless the caller may run jobs of a pipeline, and cancel, erase and keep what is of it, as in GitLab.
+
+        One that is protected asks for both of its branches.
+        """
         facts = pipeline.merge_request
         self.require_run(own_branch_of(pipeline.ref, facts), tag=pipeline.tag)
         if facts and pipeline.ref_protected:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from application.access import ProjectAccess
-from application.environments.deploying import require_deploy
+from application.environments.deploying import require_deploy, require_deploy_to
 from application.services import Services
 from auth.permissions import Action
 from domain.config.readers.environment import TIERS
@@ -24,13 +24,18 @@ _NOT_A_TIER: Final = f"is invalid: choose one of {', '.join(TIERS)}."
 async def create(
     services: Services, project: ProjectAccess, name: str, *, tier: str | None = None, external_url: str | None = None
 ) -> EnvironmentRow:
-    """Make an environment that no job has deployed to yet; without a tier, its name tells. Raises `Invalid`."""
+    """Make an environment that no job has deployed to yet; without a tier, its name tells.
+
+    Under a protected name, whoever may deploy there: the address that others see is theirs to say. Raises `Invalid`,
+    `Forbidden`.
+    """
     project.require(Action.RUN)
     if not is_environment_name(name):
         raise FieldsInvalid(name=_NOT_A_NAME)
     tier = _tier(tier) or guessed_tier(name)
     given = {"slug": environment_slug(name), "tier": tier, "external_url": _address(external_url)}
     async with services.database.write() as connection:
+        await require_deploy_to(connection, project, name, tier)
         made = await environments.create(connection, project.row.id, name, services.clock(), **given)
         row = await environments.get(connection, made, project.row.id)
     await services.notifications.show(project_topic(project.row.id))

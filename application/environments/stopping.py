@@ -52,7 +52,7 @@ async def _require_stop(
     project.require(Action.RUN)
     await require_deploy(connection, project, row)
     for pipeline_id in stop_jobs:
-        project.require_operation("play_job", await pipelines.get(connection, pipeline_id))
+        project.require_run_of(await pipelines.get(connection, pipeline_id))
 
 
 async def let_stay(services: Services, project: ProjectAccess, environment_id: int) -> None:

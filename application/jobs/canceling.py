@@ -1,7 +1,7 @@
 """Ending jobs whose runner does not stop them."""
 
 from application.access import ProjectAccess
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from application.services import Services
 from auth.permissions import Action
 from domain.pipelines.status import Status
@@ -15,10 +15,9 @@ async def end_canceling_job(services: Services, project: ProjectAccess, row: Job
 
     Gives back why there was nothing to do; empty if it was done.
     """
-    project.require(Action.RUN)
     project.require(Action.ADMINISTER)
     async with services.database.write() as connection:
-        await require_deploying_job(connection, project, row.id)
+        await require_job(connection, project, row)
         ended = row.status == Status.CANCELING and await verdicts.end_jobs(
             connection, [row.id], Status.CANCELED, services.clock()
         )

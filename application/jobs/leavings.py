@@ -4,7 +4,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.access import ProjectAccess
 from application.audit import record
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from application.services import Services
 from auth.permissions import Action
 from domain.errors import Forbidden, NotFound, Refused
@@ -33,7 +33,7 @@ async def erase(services: Services, project: ProjectAccess, row: JobFacts) -> No
     require_erase(project, row)
     now = services.clock()
     async with services.database.write() as connection:
-        await require_deploying_job(connection, project, row.id)
+        await require_job(connection, project, row)
         await job_objects.erase(connection, row.id, now)
         happened = Happened("job_erased", {"job": row.id, "name": row.name})
         await record(connection, project.caller, project.entity, happened, now)
@@ -41,8 +41,8 @@ async def erase(services: Services, project: ProjectAccess, row: JobFacts) -> No
 
 async def keep_artifacts(services: Services, project: ProjectAccess, row: JobFacts) -> None:
     """Keep the artifacts of a job for ever. Raises `NotFound` where there are none, `Forbidden`."""
-    project.require(Action.RUN)
     async with services.database.write() as connection:
+        await require_job(connection, project, row)
         await _require_artifacts(connection, row.id)
         await artifacts.keep(connection, row.id)
 
@@ -58,5 +58,6 @@ async def delete_artifacts(services: Services, project: ProjectAccess, row: JobF
     if row.status not in COMPLETE:
         raise Refused(f"The job is {row.status}; its artifacts can be deleted when it has ended.")
     async with services.database.write() as connection:
+        await require_job(connection, project, row)
         await artifacts.remove(connection, await artifacts.of_jobs(connection, [row.id]))
         await reports.remove(connection, row.id)

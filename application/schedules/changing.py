@@ -73,9 +73,9 @@ async def change(
 
 
 async def take_over(services: Services, found: ScheduleAccess) -> None:
-    """Make the schedule the caller's: it runs with their rights from now on."""
+    """Make the schedule the caller's: it runs with their rights from now on, so they need the right to run its ref."""
     found.require(ScheduleAction.ADMINISTER)
-    found.project.require(Action.RUN)
+    found.require_run()
     mine = {"owner_id": found.project.caller.user_id}
     await _write(services, found, services.clock(), mine, "schedule_taken_over")
 

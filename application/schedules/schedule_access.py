@@ -37,8 +37,12 @@ class ScheduleAccess:
         """Raise unless the caller may do it. What makes it run asks for the right to run pipelines on its ref."""
         require_schedule(self.project.caller, action, self.project.level, is_owner=self.is_mine)
         if action is not ScheduleAction.ADMINISTER:
-            ref, tag = short_ref(self.row.ref)
-            self.project.require_run(ref, tag=tag)
+            self.require_run()
+
+    def require_run(self) -> None:
+        """Raise unless the caller may run pipelines on its ref."""
+        ref, tag = short_ref(self.row.ref)
+        self.project.require_run(ref, tag=tag)
 
     def is_open(self, action: ScheduleAction) -> bool:
         """Whether `require` lets the caller pass: for what only shows a button."""

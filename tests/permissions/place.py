@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
@@ -71,18 +71,26 @@ async def _alone(_site: Site) -> AsyncIterator[None]:
 
 @dataclass
 class Place:
-    """The two sides: `objects[side]` has a value for each name of a path's parameter."""
+    """The two sides: `objects[side]` has a value for each name of a path's parameter.
+
+    `tokens` are those of running jobs of people, where a test has let some run.
+    """
 
     site: Site
     people: dict[str, Person | None]
     objects: dict[str, dict[str, str]]
+    tokens: dict[str, str] = field(default_factory=dict)
     _live: sqlite3.Connection | None = None
     _state: tuple[str, int] = ("", 0)
     _writes: bool = True
 
     async def status(self, call: Call, who: str, side: str) -> int:
-        """The status that somebody gets for a call on the objects of a side."""
+        """The status that somebody gets for a call on the objects of a side, when everything is put back."""
         await self.put_back()
+        return await self.status_now(call, who, side)
+
+    async def status_now(self, call: Call, who: str, side: str) -> int:
+        """The same as everything is now."""
         person = self.people[who]
         headers = {"origin": self.site.services.settings.url, "content-type": "application/json", **forms.TOKEN}
         headers["cookie"] = "; ".join(f"{name}={value}" for name, value in forms.COOKIES.items())
@@ -144,7 +152,7 @@ class Place:
                 live.execute("UPDATE account SET last_activity_on = date('now', '+1 day')")
             live.backup(kept)
         self._state = (name, _version_of(live))
-        if _refs(root) != _refs(home / f"{name}-repositories"):
+        if refs_of(root) != refs_of(home / f"{name}-repositories"):
             shutil.rmtree(home / f"{name}-repositories", ignore_errors=True)
             shutil.copytree(root, home / f"{name}-repositories")
 
@@ -157,7 +165,7 @@ class Place:
         """What somebody has written since everything was put back: tables of the database, and repositories."""
         home, root = self.site.services.settings.home, self.site.services.settings.repository_root
         name, version = self._state
-        changed = ["repositories"] if self._writes and _refs(root) != _refs(home / f"{name}-repositories") else []
+        changed = ["repositories"] if self._writes and refs_of(root) != refs_of(home / f"{name}-repositories") else []
         if self._live is not None and _version_of(self._live) != version:
             changed += _changed_tables(self._live, home / f"{name}.db")
         return changed
@@ -172,7 +180,7 @@ class Place:
                 kept.backup(live)
             self._writes = self._writes or self._state[0] != name
             self._state = (name, _version_of(live))
-        if self._writes and _refs(root) != _refs(home / f"{name}-repositories"):
+        if self._writes and refs_of(root) != refs_of(home / f"{name}-repositories"):
             shutil.rmtree(root)
             shutil.copytree(home / f"{name}-repositories", root)
         self._writes = True  # for all that we know
@@ -201,7 +209,7 @@ def _version_of(live: sqlite3.Connection) -> int:
     return int(live.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _refs(root: Path) -> dict[str, str]:
+def refs_of(root: Path) -> dict[str, str]:
     """Every ref of every repository."""
     found: dict[str, str] = {}
     for folder in root.glob("*.git"):

@@ -22,14 +22,14 @@ from api.v4.origin import require_our_pages
 from application.access import ProjectAccess, access_to
 from application.environments import stopping
 from application.environments.deployed import OPERATIONS, Step, shown_to, standing_of, step_of
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from auth.permissions import Action
 from domain.errors import Invalid, Refused
 from domain.messages import Operation
 from models.notifications import project_topic
 from models.repositories.environments import deployment_listings, environment_lifecycle, environments
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import jobs, pipelines
+from models.repositories.pipelines import jobs
 from models.rows.environments import DeploymentRow
 from models.rows.pipelines import ListedJobRow
 
@@ -125,8 +125,7 @@ async def run(environment_id: Id, deployment_id: Id, services: ServicesDep, proj
     """The button of a deployment: its job runs again, which deploys the same or goes back to it."""
     row, job, step = await _step(services, project, environment_id, deployment_id)
     async with services.database.read() as connection:
-        project.require_operation(OPERATIONS[step], await pipelines.get(connection, job.pipeline_id))
-        await require_deploying_job(connection, project, job.id)
+        await require_job(connection, project, job)
     operation = Operation("", job.id)
     asked = await ask_or_leave(services, job.pipeline_id, OPERATIONS[step], operation, project.caller.user_id)
     return after(asked, address_of(project, row.environment_id))

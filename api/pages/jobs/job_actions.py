@@ -17,7 +17,7 @@ from api.v4.asking import ask_or_leave
 from api.v4.origin import require_our_pages
 from application.access import ProjectAccess
 from application.audit import record
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from application.jobs import leavings
 from application.jobs.starting import inputs_for, variables_for
 from auth.permissions import require_admin
@@ -25,7 +25,7 @@ from domain.errors import Invalid
 from domain.messages import Operation
 from models.notifications import RUNNERS
 from models.repositories.installation.audit import Happened
-from models.repositories.pipelines import job_details, jobs, pipelines
+from models.repositories.pipelines import job_details, jobs
 from models.repositories.projects import projects
 from models.rows.pipelines import ListedJobRow
 
@@ -38,7 +38,7 @@ FormDep = Annotated[StartForm, Depends(sent)]
 async def retry_job(job_id: Id, services: ServicesDep, project: PageProjectDep, form: FormDep) -> Response:
     """A new attempt, with what the form gives, from the step that it names; leads to that attempt."""
     try:
-        operation = await _operation(services, project, job_id, "retry_job", form)
+        operation = await _operation(services, project, job_id, form)
         return await _ask(services, project, "retry_job", operation)
     except Invalid as error:
         return await retry_form(services, project, job_id, form, str(error))
@@ -52,7 +52,7 @@ async def play_job(job_id: Id, services: ServicesDep, project: PageProjectDep, f
     if row.manual_confirmation and not form.is_confirmed:
         return await play_form(services, project, job_id, form)
     try:
-        operation = await _operation(services, project, job_id, "play_job", form)
+        operation = await _operation(services, project, job_id, form)
         return await _ask(services, project, "play_job", operation)
     except Invalid as error:
         return await play_form(services, project, job_id, form, str(error))
@@ -117,11 +117,11 @@ def _back(project: ProjectAccess, job_id: int) -> RedirectResponse:
     return RedirectResponse(f"/{project.row.full_path}/-/jobs/{job_id}", 303)
 
 
-async def _operation(services: Services, project: ProjectAccess, job_id: int, name: str, form: StartForm) -> Operation:
+async def _operation(services: Services, project: ProjectAccess, job_id: int, form: StartForm) -> Operation:
     """What the form asks for. Raises `Invalid`; `Forbidden` before anything of the job is told."""
     async with services.database.read() as connection:
         row = await job_details.whole(connection, job_id, project.row.id)
-        project.require_operation(name, await pipelines.get(connection, row.pipeline_id))
+        await require_job(connection, project, row)
     inputs = await inputs_for(services, row, changed_inputs(row, form.inputs))
     variables = await variables_for(services, row, form.variables)
     return Operation(job_id=job_id, variables=variables, inputs=inputs, from_step=form.from_step)
@@ -131,9 +131,7 @@ async def _ask(services: Services, project: ProjectAccess, name: str, operation:
     job_id = operation.job_id or 0
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
-        pipeline = await pipelines.get(connection, row.pipeline_id)
-        project.require_operation(name, pipeline)
-        await require_deploying_job(connection, project, job_id)
+        await require_job(connection, project, row)
     asked = await ask_or_leave(services, row.pipeline_id, name, operation, project.caller.user_id)
     shown = asked.answer.jobs[0] if asked.answer is not None and asked.answer.jobs else job_id
     return after(asked, f"/{project.row.full_path}/-/jobs/{shown}")

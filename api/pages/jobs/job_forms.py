@@ -14,7 +14,7 @@ from api.routes import RouteList
 from api.services import Services
 from api.v4.access import Id
 from application.access import ProjectAccess
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from application.jobs.leavings import require_erase
 from auth.permissions import Action
 from domain.errors import Refused
@@ -23,7 +23,7 @@ from domain.pipelines.status import Status
 from domain.steps.beginning import begin_at
 from models.repositories.artifacts import artifacts
 from models.repositories.logs import traces
-from models.repositories.pipelines import job_details, jobs, pinned_steps, pipelines
+from models.repositories.pipelines import job_details, jobs, pinned_steps
 from models.rows.pipelines import JobRow, ListedJobRow
 from storage.step_results import results_of
 
@@ -52,7 +52,7 @@ async def play_form(
     services: Services, project: ProjectAccess, job_id: int, sent: StartForm | None = None, fault: str = ""
 ) -> Response:
     """The form; as it was `sent` when there is something wrong with that. Raises `Refused`, `Forbidden`."""
-    row, job = await _startable(services, project, job_id, "play_job")
+    row, job = await _startable(services, project, job_id)
     if row.status not in {Status.MANUAL, Status.SCHEDULED}:
         raise Refused(f"The job is {row.status}; it waits for nobody to start it.")
     return _form(project, row, job, "play", sent, fault)
@@ -68,7 +68,7 @@ async def retry_form(
     services: Services, project: ProjectAccess, job_id: int, sent: StartForm, fault: str = ""
 ) -> Response:
     """The form; as it was `sent` when there is something wrong with that. Raises `Refused`, `Forbidden`."""
-    row, job = await _startable(services, project, job_id, "retry_job")
+    row, job = await _startable(services, project, job_id)
     if row.retried or row.status not in RETRIABLE:
         raise Refused("Only the latest attempt of a job can be retried, when it has ended.")
     steps = await _steps(services, job)
@@ -81,7 +81,7 @@ async def ask_erase(job_id: Id, services: ServicesDep, project: PageProjectDep) 
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
         require_erase(project, row)
-        await require_deploying_job(connection, project, job_id)
+        await require_job(connection, project, row)
         files = await artifacts.of_jobs(connection, [job_id])
         log = await traces.head(connection, job_id)
     return _asked(project, row, "erase", files=files, log_size=log.size)
@@ -93,15 +93,15 @@ async def ask_delete(job_id: Id, services: ServicesDep, project: PageProjectDep)
     project.require(Action.ADMINISTER)
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
+        await require_job(connection, project, row)
         files = await artifacts.of_jobs(connection, [job_id])
     return _asked(project, row, "delete", files=files, log_size=0)
 
 
-async def _startable(services: Services, project: ProjectAccess, job_id: int, name: str) -> tuple[ListedJobRow, JobRow]:
+async def _startable(services: Services, project: ProjectAccess, job_id: int) -> tuple[ListedJobRow, JobRow]:
     async with services.database.read() as connection:
         row = await jobs.get(connection, job_id, project.row.id)
-        project.require_operation(name, await pipelines.get(connection, row.pipeline_id))
-        await require_deploying_job(connection, project, job_id)
+        await require_job(connection, project, row)
         return row, await job_details.whole(connection, job_id, project.row.id)
 
 

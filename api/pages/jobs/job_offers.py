@@ -54,8 +54,8 @@ async def offers_of(
 ) -> Offers:
     """What the REST API would do for the caller."""
     guarded = await deploy_permissions.refusal_of_job(connection, row.id, project.caller.user_id)
-    state, ours = Status(row.status), not row.retried and not guarded
-    allowed = ours and project.may_run(pipeline)
+    state, may_change = Status(row.status), not guarded and project.may_run(pipeline)
+    allowed = may_change and not row.retried
     ended = state in COMPLETE
     return Offers(
         play=allowed and state in {Status.MANUAL, Status.SCHEDULED},
@@ -64,10 +64,10 @@ async def offers_of(
         others=allowed and bool(await overview.named(connection, pipeline.id, AGAIN, 1)),
         steps=bool(row.plan.get("run")),
         inputs=bool(row.plan.get("inputs")),
-        cancel=ours and project.may(Action.RUN) and state in CANCELABLE and pipeline.status not in COMPLETE,
-        erase=not guarded and _may_erase(project, row),
-        keep=project.may(Action.RUN) and archive is not None and archive.expire_at is not None,
-        delete=project.may(Action.ADMINISTER) and ended and archive is not None,
+        cancel=allowed and state in CANCELABLE and pipeline.status not in COMPLETE,
+        erase=may_change and _may_erase(project, row),
+        keep=may_change and archive is not None and archive.expire_at is not None,
+        delete=may_change and project.may(Action.ADMINISTER) and ended and archive is not None,
         allow=project.caller.is_admin and awaits_permission(stuck),
     )
 

@@ -9,7 +9,6 @@ from api.pages.pipelines.deeds import AGAIN, NAMED, Deed, canceling, retrying
 from api.services import Services
 from application.access import ProjectAccess, access_to
 from application.bridges.downstream_pipelines import Related, upstream_elsewhere, visible
-from auth.permissions import Action
 from domain.moments import span
 from domain.pipelines.coverage import average
 from domain.pipelines.cross_pod import UpstreamPipeline
@@ -125,7 +124,7 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         covered = average(await coverage.of_pipeline(connection, pipeline_id))
         may_run = project.may_run(row)
         again = await _first(connection, pipeline_id, AGAIN) if may_run else ()
-        open_jobs = await _first(connection, pipeline_id, tuple(CANCELABLE)) if project.may(Action.RUN) else ()
+        open_jobs = await _first(connection, pipeline_id, tuple(CANCELABLE)) if may_run else ()
     upstream = await visible(services, project.caller, {row.upstream_id} if row.upstream_id is not None else set())
     return project, Head(
         row=row,
@@ -139,7 +138,7 @@ async def head_of(services: Services, project: ProjectAccess, pipeline_id: int) 
         upstream=None if row.upstream_id is None else upstream.get(row.upstream_id),
         upstream_elsewhere=await upstream_elsewhere(services, project.caller, row),
         retry=retrying(tallies, again) if may_run else None,
-        cancel=canceling(tallies, open_jobs) if project.may(Action.RUN) and row.status not in COMPLETE else None,
+        cancel=canceling(tallies, open_jobs) if may_run and row.status not in COMPLETE else None,
         may_run=may_run,
     )
 

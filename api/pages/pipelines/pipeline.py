@@ -166,6 +166,6 @@ async def cancel_pipeline(pipeline_id: Id, services: ServicesDep, project: PageP
 async def _ask(services: Services, project: ProjectAccess, pipeline_id: int, name: str) -> Response:
     async with services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id, project.row.id)
-    project.require_operation(name, row)
+    project.require_run_of(row)
     asked = await ask_or_leave(services, pipeline_id, name, Operation(), project.caller.user_id)
     return after(asked, page_of(row, project.row.full_path))

@@ -19,7 +19,7 @@ from api.v4.parameters import Optionals, given
 from api.v4.pipelines.pipelines import NewVariable
 from api.v4.representation.jobs import JobResponse
 from api.v4.representation.jobs import job as shown
-from application.environments.deploying import require_deploying_job
+from application.environments.deploying import require_job
 from application.jobs import leavings
 from application.jobs.canceling import end_canceling_job
 from application.jobs.starting import inputs_for
@@ -28,7 +28,7 @@ from domain.messages import Answer, Operation
 from domain.pipelines.operation_input import MAX_STEP
 from domain.pipelines.status import Status
 from models.repositories.paging import slice_of
-from models.repositories.pipelines import jobs, pipelines
+from models.repositories.pipelines import jobs
 from models.repositories.projects import relations
 from models.repositories.queue import wait_reasons
 from models.rows.pipelines import ListedJobRow
@@ -167,9 +167,7 @@ async def _ask(
     services: Services, found: JobAccess, name: str, operation: Operation = _PLAIN, status: int = 201
 ) -> JSONResponse:
     async with services.database.read() as connection:
-        pipeline = await pipelines.get(connection, found.row.pipeline_id)
-        found.project.require_operation(name, pipeline)
-        await require_deploying_job(connection, found.project, found.row.id)
+        await require_job(connection, found.project, found.row)
 
     async def present(response: Answer) -> JobResponse:
         return await full(services, response.jobs[0] if response.jobs else found.row.id, found.project.row)

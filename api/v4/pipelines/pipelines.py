@@ -185,7 +185,7 @@ async def delete_pipeline(found: PipelineDep, services: ServicesDep) -> None:
 
 
 async def _ask(services: Services, found: PipelineDep, pipeline_id: int, name: str, status: int) -> JSONResponse:
-    found.project.require_operation(name, found.row)
+    found.project.require_run_of(found.row)
 
     async def present(_answer: Answer) -> PipelineDetailsResponse:
         return await full(services, pipeline_id, found.project.row)

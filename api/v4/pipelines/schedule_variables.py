@@ -11,7 +11,7 @@ from api.v4.pipelines.schedule_access import ScheduleDep, shown
 from api.v4.representation.schedules import ScheduleVariableResponse
 from application.schedules import variables
 from application.schedules.schedule_input import NewScheduleVariable, ScheduleVariableChanges
-from auth.permissions import Action, ScheduleAction
+from auth.permissions import ScheduleAction
 from models.repositories.pipelines import schedules
 
 router = RouteList(prefix="/projects/{project}/pipeline_schedules/{schedule_id}/variables")
@@ -66,7 +66,7 @@ async def change_variable(
 async def remove_variable(key: str, found: ScheduleDep, services: ServicesDep) -> ScheduleVariableResponse:
     """Take one away; answers with what it was."""
     found.require(ScheduleAction.ADMINISTER)
-    found.project.require(Action.RUN)
+    found.require_run()
     async with services.database.write() as connection:
         row = await schedules.variable_of(connection, found.row.id, key)
         await variables.remove(connection, found, key, services.clock())

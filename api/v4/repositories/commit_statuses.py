@@ -18,15 +18,16 @@ from api.v4.representation.commit_statuses import CommitStatusResponse, of_job, 
 from auth.permissions import Action
 from domain.errors import NotFound
 from domain.projects.commit_status import State
-from domain.projects.ref_names import short_name
+from domain.projects.ref_names import TAGS, short_name
 from git.reading.ref_listing import refs_with
+from git.reading.ref_presence import has_ref
 from models.repositories.paging import slice_of
 from models.repositories.pipelines import commit_statuses, jobs, pipelines
 from models.repositories.pipelines.commit_statuses import JOB, Report, StatusFilter
 from models.repositories.projects import relations
 from models.repositories.projects.listings import PipelineFilter, latest_pipeline
 from models.rows.commit_statuses import CommitStatusRow
-from models.rows.pipelines import JobFacts
+from models.rows.pipelines import JobFacts, PipelineRow
 
 router = RouteList(prefix="/projects/{project}")
 
@@ -54,10 +55,17 @@ async def report_status(
     repository: RepositoryDep,
     services: ServicesDep,
 ) -> CommitStatusResponse:
-    """Report a result for a commit. The same name again changes the result, or begins the next one if it has ended."""
+    """Report a result for a commit. The same name again changes the result, or begins the next one if it has ended.
+
+    Of a protected ref, whoever may run pipelines on it, as in GitLab.
+    """
     repository.project.require(Action.RUN)
     async with services.database.read() as connection:
-        ref, pipeline_id = await _place(connection, repository, commit, new)
+        ref, pipeline = await _place(connection, repository, commit, new)
+    if pipeline is None:
+        repository.project.require_run(ref, tag=await has_ref(repository.git.path, f"{TAGS}{ref}"))
+    else:
+        repository.project.require_run_of(pipeline)
     report = Report(
         project_id=repository.row.id,
         user_id=repository.project.caller.user_id,
@@ -65,7 +73,7 @@ async def report_status(
         ref=ref,
         name=new.name or new.context or _DEFAULT_NAME,
         state=new.state,
-        pipeline_id=pipeline_id,
+        pipeline_id=None if pipeline is None else pipeline.id,
         target_url=new.target_url,
         description=new.description,
         coverage=new.coverage,
@@ -78,7 +86,7 @@ async def report_status(
 
 async def _place(
     connection: AsyncConnection, repository: RepositoryAccess, sha: str, new: StatusGiven
-) -> tuple[str, int | None]:
+) -> tuple[str, PipelineRow | None]:
     """Ref and pipeline of a result: those given, else those of the commit's newest pipeline, else a branch alone.
 
     Raises `NotFound` for a pipeline of another commit, and for a commit that no branch holds.
@@ -89,10 +97,10 @@ async def _place(
         row = await pipelines.get(connection, new.pipeline_id, repository.row.id)
         if row.sha != sha or (short and row.ref != short):
             raise NotFound("Pipeline for pipeline_id, sha and ref Not Found")
-        return row.ref, row.id
+        return row.ref, row
     newest = await latest_pipeline(connection, repository.row.id, wanted)
     if newest is not None:
-        return newest.ref, newest.id
+        return newest.ref, newest
     names = [short] if short else await refs_with(repository.git, sha, "refs/heads")
     if not names:
         raise NotFound("References for commit Not Found")

@@ -23,11 +23,12 @@ CALLS = [
     ("GET", "/resource_groups/production/upcoming_jobs", DEVELOPER, None),
     ("GET", "/resource_groups/production/current_job", DEVELOPER, None),
     ("PUT", "/resource_groups/production", DEVELOPER, {"process_mode": "oldest_first"}),
-    ("POST", "/pipelines/{pipeline}/cancel", DEVELOPER, None),
-    ("POST", "/jobs/{job}/cancel", DEVELOPER, None),
+    ("POST", "/pipelines/{pipeline}/cancel", MAINTAINER, None),
+    ("POST", "/jobs/{job}/cancel", MAINTAINER, None),
     ("POST", "/pipeline", MAINTAINER, {"ref": "main"}),
     ("POST", "/members", MAINTAINER, {"user_id": 1, "access_level": 30}),
 ]
+"""The branch is protected: what is run, ended or kept there is the maintainers'."""
 
 
 async def test_each_call_needs_its_level(site: Site) -> None:

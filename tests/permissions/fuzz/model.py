@@ -58,7 +58,9 @@ POST PUT DELETE P/merge_requests/{iid}/approval_rules*: nobody
 GET P/access_tokens* P/audit_events P/deploy_tokens* P/hooks* P/incoming_hooks P/integrations* P/job_token_scope*: maint
 GET P/mirror/pull P/protected_environments* P/runners P/subscriptions P/triggers* P/uploads P/uploads/{upload_id}: maint
 GET P/variables* W/settings/integrations*: maint
-* P/artifacts W/jobs/{job_id}/artifacts/delete: maint
+* P/artifacts: maint
+* W/jobs/{job_id}/artifacts/delete: maint live merge:main deploy:job_id
+DELETE P/jobs/{job_id}/artifacts: maint live merge:main deploy:job_id
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
 GET P/secure_files*: dev
 GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains* P/pipelines/*/variables: dev live
@@ -66,7 +68,7 @@ GET W/pipelines/new W/*/config.yml W/environments/new W/merge_requests/new W/pip
 GET W/environments/{environment_id}/edit: dev live deploy:environment_id
 * W/merge_requests/{iid}/edit: known read dev|mine:iid live
 * W/pipeline_schedules/{schedule_id}/edit: dev live admin|mine:schedule_id merge:fix
-* W/jobs/{job_id}/erase P/jobs/{job_id}/erase: maint|mine:job_id dev live deploy:job_id
+* W/jobs/{job_id}/erase P/jobs/{job_id}/erase: maint|mine:job_id dev live merge:main deploy:job_id
 * P/jobs/*/play P/*/retry W/jobs/*/play W/*/retry W/jobs/*/unschedule: dev live merge:main deploy:job_id
 * P/fork P/star P/unstar P/search P/merge_requests/{iid}/merge_ref: known read
 GET P/* W/* /{path} /{path}/badges/* /-/project/{project}/uploads/*: read
@@ -84,10 +86,12 @@ POST P/merge_requests/{iid}/discussions/{discussion_id}/notes P/repository/commi
 * P/merge_requests/{iid}/discussions/{discussion_id} W/merge_requests/{iid}/discussions/*: known read live dev|mine:iid
 * P/merge_requests/{iid}/*/{note_id}: known read live maint|mine:note_id
 POST PUT DELETE P/labels* P/milestones*: planner live
-POST PUT P/ci/lint P/uploads P/statuses/{sha} P/resource_groups/{key} /{path}.git/git-receive-pack: dev live
+POST P/statuses/{sha}: dev live merge:main
+POST PUT P/ci/lint P/uploads P/resource_groups/{key} /{path}.git/git-receive-pack: dev live
 POST P/pipeline P/pipeline_schedules: dev live merge:ref
-POST P/mirror/pull P/pipelines/*/cancel W/pipelines/*/cancel P/jobs/*/keep W/jobs/*/keep: dev live
-* P/jobs/{job_id}/cancel W/jobs/{job_id}/cancel: dev live deploy:job_id
+POST P/mirror/pull: dev live
+POST P/pipelines/*/cancel W/pipelines/*/cancel: dev live merge:main
+* P/jobs/*/keep W/jobs/*/keep P/jobs/{job_id}/cancel W/jobs/{job_id}/cancel: dev live merge:main deploy:job_id
 POST P/deployments: dev live deploy:environment
 PUT P/deployments/*: dev live deploy:deployment_id
 DELETE P/deployments/*: maint deploy:deployment_id
@@ -98,12 +102,14 @@ PUT P/merge_requests/{iid} W/merge_requests/{iid}: known read dev|mine:iid live
 POST PUT P/*/merge P/*/cancel_merge* P/merge_trains/* W/*/merge W/*/train W/*/cancel_auto_merge: dev live merge:main
 POST PUT P/merge_requests/{iid}/rebase W/merge_requests/{iid}/rebase: dev live loose:feature
 POST W/merge_requests/*approve W/merge_requests/*/pipelines W/*/leave_train: dev live
-POST W/merge_requests W/pipelines* W/pipeline_schedules W/pipeline_schedules/new W/environments P/environments: dev live
+POST W/merge_requests W/pipelines* W/pipeline_schedules W/pipeline_schedules/new: dev live
+POST W/environments P/environments: dev live deploy:name
 * P/merge_requests* P/merge_trains/*: dev live
 POST W/merge_requests/{iid}*: known read dev|mine:iid live
 POST P/pipeline_schedules/{schedule_id}/play W/pipeline_schedules/{schedule_id}/play: dev live merge:fix
-* P/pipeline_schedules/{schedule_id}/take_ownership W/pipeline_schedules/{schedule_id}/take_ownership: maint live
-DELETE P/pipeline_schedules/{schedule_id}*: dev live maint|mine:schedule_id
+* P/pipeline_schedules/*/take_ownership W/pipeline_schedules/*/take_ownership: maint live merge:fix
+DELETE P/pipeline_schedules/{schedule_id}/variables/*: dev live maint|mine:schedule_id merge:fix
+DELETE P/pipeline_schedules/{schedule_id}: dev live maint|mine:schedule_id
 POST W/pipeline_schedules/{schedule_id}/delete: dev live maint|mine:schedule_id
 * P/pipeline_schedules/{schedule_id}* W/pipeline_schedules/{schedule_id}*: dev live admin|mine:schedule_id merge:fix
 POST P/releases P/repository/tags: dev live tag:tag_name

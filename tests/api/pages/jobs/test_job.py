@@ -226,8 +226,11 @@ async def test_artifacts_are_kept_deleted_and_erased_by_whoever_may(site: Site) 
     config = "build: {script: x, artifacts: {paths: [out], expire_in: 1 day}}\n"
     job_id = await ended(site, config, "success", {"out/a": "1"})
     developer = await site.person("developer", 30)
+    assert "kept until 20" in await text(site, job_id, developer)
+    assert (await press(site, job_id, "artifacts/keep", person=developer)).status_code == 403
+    async with site.client(site.root) as client:
+        await client.delete(f"/api/v4/projects/{site.world.project_id}/protected_branches/main")
     page = await text(site, job_id, developer)
-    assert "kept until 20" in page
     assert "Delete the artifacts" not in page
     assert "Erase log" not in page
     assert (await press(site, job_id, "artifacts/delete", person=developer)).status_code == 403

@@ -167,6 +167,8 @@ async def test_public_is_read_by_everybody_but_not_what_is_for_members(site: Sit
 async def test_kept_for_ever_by_developers(site: Site) -> None:
     await site.set_project(keep_latest_artifacts=False)
     job_id = await succeeded(site)
+    async with site.client(site.root) as client:
+        await client.delete(f"/api/v4/projects/{site.world.project_id}/protected_branches/main")
     async with site.client(await site.person("reporter", REPORTER)) as client:
         assert (await client.post(address(site, f"/{job_id}/artifacts/keep"))).status_code == 403
     async with site.client(await site.person("developer", DEVELOPER)) as client:

@@ -118,10 +118,17 @@ async def test_a_commit_that_no_branch_holds_needs_a_ref(site: Site) -> None:
 
 
 async def test_who_may_report(site: Site) -> None:
+    """Developers; of a protected ref, whoever may run pipelines on it, whether the call names the ref or not."""
     await site.commit({"a": "1"})
-    for level, status in ((10, 403), (20, 403), (30, 201)):
-        async with site.client(await site.person(f"level{level}", level)) as client:
-            assert (await client.post(place(site, "main"), json={"state": "success"})).status_code == status
+    people = {level: await site.person(f"level{level}", level) for level in (10, 20, 30, 40)}
+    for is_protected, least in ((True, 40), (False, 30)):
+        for level, person in people.items():
+            async with site.client(person) as client:
+                for more in ({}, {"ref": "main"}, {"ref": "refs/heads/main"}):
+                    said = await client.post(place(site, "main"), json={"state": "success", **more})
+                    assert said.status_code == (201 if level >= least else 403), (is_protected, level, more)
+        async with site.client(site.root) as client:
+            await client.delete(f"/api/v4/projects/{site.world.project_id}/protected_branches/main")
 
 
 async def test_reports_at_the_same_time_make_one_result(site: Site) -> None:
