@@ -1,5 +1,6 @@
 """Going on with the removal of projects and groups whose pipelines had not ended when somebody asked for it."""
 
+import asyncio
 import time
 from typing import Final
 
@@ -11,6 +12,7 @@ from models.clock import Clock
 from models.notifications import OUTBOX, RUNNERS, Notifications
 from models.repositories.namespaces import group_removal
 from models.repositories.projects import project_removal
+from models.repositories.projects.project_removal import Removed
 from models.session import Database
 
 RESCAN: Final = 2.0
@@ -60,9 +62,13 @@ class RemovalLoop:
         if running:
             await self._cancel(running)
             return False
-        async with self._database.write() as connection:
-            if not await project_removal.remove_ended(connection, project_id):
-                return False
+        removed = Removed.PART
+        while removed is Removed.PART:
+            async with self._database.write() as connection:
+                removed = await project_removal.remove_ended(connection, project_id)
+            await asyncio.sleep(0)  # others have their turn, which on SQLite they wait for
+        if removed is Removed.NOTHING:
+            return False
         await self._repositories.remove(project_id)
         log.info("a project was removed after its pipelines had ended", project=full_path)
         return True

@@ -17,6 +17,7 @@ from models.notifications import OUTBOX, RUNNERS
 from models.repositories.installation.audit import Entity, Happened
 from models.repositories.namespaces import group_removal
 from models.repositories.projects import project_removal
+from models.repositories.projects.project_removal import Removed
 from models.rows.namespaces import NamespaceRow
 
 log = structlog.get_logger()
@@ -53,9 +54,10 @@ async def remove_group(services: Services, caller: Caller, row: NamespaceRow) ->
 async def _remove_or_cancel(services: Services, connection: AsyncConnection, marked: Sequence[int]) -> list[int]:
     gone = []
     for project_id in marked:
-        if await project_removal.remove_ended(connection, project_id):
+        removed = await project_removal.remove_ended(connection, project_id)
+        if removed is Removed.WHOLE:
             gone.append(project_id)
-        else:
+        elif removed is Removed.NOTHING:
             running = await project_removal.unfinished(connection, project_id)
             await project_removal.cancel(connection, running, services.clock())
     return gone

@@ -1,7 +1,7 @@
 """Pipelines, their stages and jobs."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
@@ -34,6 +34,12 @@ def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...
     )
 
 
+OPEN_PIPELINE: Final = "pipeline.status NOT IN ('canceled', 'failed', 'skipped', 'success')"
+"""Of few pipelines: a statement that says it in these words reads them by an index of their own."""
+OPEN_BRIDGE: Final = "job.downstream_id IS NOT NULL AND job.status IN ('manual', 'running')"
+"""The same of bridges that have triggered a pipeline and have not ended."""
+
+
 class Pipeline(SQLModel, table=True):
     """One run of a configuration. (`run`, `tick`) is the last recorded decision of its workflow.
 
@@ -59,6 +65,7 @@ class Pipeline(SQLModel, table=True):
         Index("pipeline_of_project", "project_id", "id"),
         Index("pipeline_of_project_by_time", "project_id", "created_at"),
         Index("pipeline_of_ref", "project_id", "ref", "status"),
+        Index("pipeline_open", "id", **_only(OPEN_PIPELINE.replace("pipeline.", ""))),
         COUNTING,
     )
 
@@ -153,6 +160,8 @@ class Job(SQLModel, table=True):
         *_where_given("downstream_id", "environment_id"),
         *_where_given("resource_group_id", after=("status",)),
         *_where_given("runner_id", after=("id",)),
+        Index("job_of_project", "project_id", "id"),
+        Index("job_open_bridge", "downstream_id", **_only(OPEN_BRIDGE.replace("job.", ""))),
         Index("job_of_project_by_end", "project_id", "finished_at", **_only("finished_at IS NOT NULL")),
         Index("job_with_coverage", "pipeline_id", **_only("coverage IS NOT NULL")),
         *_where_given("started_at", after=("demand_id", "queued_at", "bridge")),

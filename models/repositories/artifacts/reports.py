@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, overload
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
@@ -25,7 +25,7 @@ DOTENV: Final = "dotenv"
 
 _OLDEST: Final = (
     select(func.min(artifact.c.id))
-    .where(~artifact.c.parsed, artifact.c.project_id.not_in(bindparam("b_without", expanding=True)))
+    .where(text("NOT artifact.parsed"), artifact.c.project_id.not_in(bindparam("b_without", expanding=True)))
     .group_by(artifact.c.project_id)
 )
 _TO_PARSE: Final = (

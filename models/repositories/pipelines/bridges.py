@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD, DOWNSTREAM_FAILED, MIRROR, Act, Ancestor, Step, follow
@@ -27,7 +27,7 @@ from models.rows.projects import ProjectRow
 from models.rows.variables import CiVariableRow
 from models.tables.accounts import User
 from models.tables.logs import Trace, TraceChunk
-from models.tables.pipelines import Pipeline, Stage
+from models.tables.pipelines import OPEN_BRIDGE, OPEN_PIPELINE, Pipeline, Stage
 from models.tables.projects import Project
 from models.typed_rows import all_of, one_of
 
@@ -260,22 +260,16 @@ async def out_of_step(connection: AsyncConnection, before: datetime) -> Sequence
     """
     waits = pipeline.c.status == Status.MANUAL
     is_over = pipeline.c.status.in_(COMPLETE)
-    revives = and_(
-        job.c.status.in_(COMPLETE - {Status.SKIPPED}), job.c.strategy != "", job.c.downstream_ended_at.is_not(None)
+    quiet = select(pipeline.c.id).where(~job.c.retried, pipeline.c.updated_at < before)
+    behind = quiet.join(job, job.c.downstream_id == pipeline.c.id).where(
+        text(OPEN_BRIDGE),
+        or_(is_over, and_(job.c.strategy == MIRROR, waits != (job.c.status == Status.MANUAL))),
     )
-    statement = (
-        select(pipeline.c.id)
-        .join(job, job.c.downstream_id == pipeline.c.id)
-        .where(~job.c.retried, pipeline.c.updated_at < before)
-        .where(
-            or_(
-                and_(
-                    job.c.status.in_([Status.RUNNING, Status.MANUAL]),
-                    or_(is_over, and_(job.c.strategy == MIRROR, waits != (job.c.status == Status.MANUAL))),
-                ),
-                and_(~is_over, revives),
-            )
-        )
-        .distinct()
+    revived = quiet.join(job, job.c.downstream_id == pipeline.c.id).where(
+        text(OPEN_PIPELINE),
+        job.c.status.concat("").in_(COMPLETE - {Status.SKIPPED}),  # by no index: few pipelines are open
+        job.c.strategy != "",
+        job.c.downstream_ended_at.is_not(None),
     )
+    statement = behind.union(revived)
     return list((await connection.execute(statement)).scalars())

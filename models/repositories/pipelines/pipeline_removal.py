@@ -139,14 +139,14 @@ async def remove_due(connection: AsyncConnection, of: Policy, ids: Collection[in
     await _lock_jobs(connection, ids)
     statement = _due(of, now).where(pipeline.c.id.in_(ids)).order_by(pipeline.c.id)
     rows = (await connection.execute(statement.with_for_update(of=pipeline, skip_locked=True))).all()
-    return await _remove(connection, [row.id for row in rows])
+    return await remove(connection, [row.id for row in rows])
 
 
 async def remove_ended(connection: AsyncConnection, pipeline_id: int) -> bool:
     """Remove one pipeline if it has ended; whether it is gone."""
     await _lock_jobs(connection, [pipeline_id])
     statement = select(pipeline.c.id).where(pipeline.c.id == pipeline_id, _ENDED).with_for_update()
-    return bool(await _remove(connection, (await connection.execute(statement)).scalars().all()))
+    return bool(await remove(connection, (await connection.execute(statement)).scalars().all()))
 
 
 async def existing(connection: AsyncConnection, ids: Collection[int]) -> set[int]:
@@ -160,7 +160,8 @@ async def _lock_jobs(connection: AsyncConnection, ids: Collection[int]) -> None:
     await lock(connection, found.scalars().all())
 
 
-async def _remove(connection: AsyncConnection, ids: Sequence[int]) -> list[int]:
+async def remove(connection: AsyncConnection, ids: Sequence[int]) -> list[int]:
+    """Remove pipelines whatever their state, with all that they have; their ids."""
     if ids:
         await job_objects.doom(connection, job.c.pipeline_id.in_(ids))
         # Deployments may be without a pipeline; those of jobs go with theirs.

@@ -155,8 +155,10 @@ async def situation(connection: AsyncConnection, group_id: int) -> Situation | N
 
 async def waited_for(connection: AsyncConnection) -> list[int]:
     """The groups for whose slot a job waits."""
-    statement = select(job.c.resource_group_id).where(job.c.status == Status.WAITING_FOR_RESOURCE).distinct()
-    return [group_id for group_id in (await connection.execute(statement)).scalars() if group_id is not None]
+    statement = select(job.c.resource_group_id).where(
+        job.c.resource_group_id.is_not(None), job.c.status == Status.WAITING_FOR_RESOURCE
+    )
+    return list((await connection.execute(statement.distinct())).scalars())
 
 
 def of_project(project_id: int) -> Listing[ResourceGroupRow]:

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import bindparam, exists, func, select
+from sqlalchemy import bindparam, exists, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.pipelines.status import LIVE
 from models.columns import Moment, table_of
 from models.repositories.installation.installations import HELD
 from models.repositories.pipelines.outbox import OUTCOME, START
 from models.tables.outbox import Outbox
-from models.tables.pipelines import Pipeline
+from models.tables.pipelines import OPEN_PIPELINE, Pipeline
 
 PAGE: Final = 1_000
 """So many pipelines are read at once."""
@@ -28,7 +27,7 @@ _FUTURE: Final = timedelta(hours=1)
 _PAGE: Final = (
     select(pipeline.c.id)
     .where(
-        pipeline.c.status.in_(sorted(LIVE)),
+        text(OPEN_PIPELINE),
         ~pipeline.c.created_at.between(*_YOUNG),
         pipeline.c.id > bindparam("b_after"),
         pipeline.c.id > HELD,
@@ -63,9 +62,11 @@ async def all_after(connection: AsyncConnection, after: int) -> Sequence[int]:
 
     Also one whose start is still in the outbox, and one that is complete but for an outcome that nobody has folded.
     """
-    unfolded_outcome = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == OUTCOME)
-    statement = select(pipeline.c.id).where(pipeline.c.status.in_(sorted(LIVE)) | unfolded_outcome)
-    page_of = statement.where(pipeline.c.id > after, pipeline.c.id > HELD).order_by(pipeline.c.id).limit(PAGE)
+    is_later = pipeline.c.id > after, pipeline.c.id > HELD
+    live = select(pipeline.c.id).where(text(OPEN_PIPELINE), *is_later)
+    unfolded_outcome = select(outbox.c.pipeline_id).where(outbox.c.kind == OUTCOME)
+    unfolded = select(pipeline.c.id).where(pipeline.c.id.in_(unfolded_outcome), *is_later)
+    page_of = live.union(unfolded).order_by("id").limit(PAGE)
     found: Sequence[int] = (await connection.execute(page_of)).scalars().all()
     return found
 

@@ -7,6 +7,7 @@ looks again removes it once they have ended.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import Final
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ from domain.pipelines.status import COMPLETE
 from models.columns import table_of
 from models.repositories import row_removal
 from models.repositories.artifacts import job_objects
-from models.repositories.pipelines import outbox
+from models.repositories.pipelines import outbox, pipeline_removal
 from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import secure_files, uploads
 from models.tables.pipelines import Pipeline
@@ -27,6 +28,8 @@ from models.typed_rows import all_of
 project = table_of(Project)
 pipeline = table_of(Pipeline)
 
+MAX_BATCH: Final = 20
+"""Pipelines of one transaction: everybody else waits for it on SQLite."""
 _CANCEL: Final = {"name": "cancel_pipeline", "reason": "canceled because its project is being removed"}
 
 
@@ -40,6 +43,14 @@ async def mark(connection: AsyncConnection, which: ColumnElement[bool], now: dat
 async def mark_one(connection: AsyncConnection, project_id: int, now: datetime) -> list[int]:
     """The same for one project."""
     return await mark(connection, project.c.id == project_id, now)
+
+
+class Removed(Enum):
+    """What of a project one transaction has removed."""
+
+    NOTHING = "nothing: a pipeline has not ended"
+    PART = "some of its pipelines"
+    WHOLE = "all of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +80,21 @@ async def cancel(connection: AsyncConnection, pipeline_ids: Collection[int], now
         await outbox.put(connection, outbox.COMMAND, pipeline_id, now, payload=command)
 
 
-async def remove_ended(connection: AsyncConnection, project_id: int) -> bool:
-    """Remove a project if its pipelines have ended; whether it is gone."""
+async def remove_ended(connection: AsyncConnection, project_id: int) -> Removed:
+    """Remove a project if its pipelines have ended: `MAX_BATCH` of them, and with the last ones the project itself."""
+    first = select(pipeline.c.id).where(pipeline.c.project_id == project_id).order_by(pipeline.c.id)
+    found = (await connection.execute(first.limit(MAX_BATCH + 1))).scalars().all()
+    ids = found[:MAX_BATCH]
     # In the order in which everybody locks: jobs first. With the project's row no pipeline is made meanwhile.
-    await connection.execute(
-        select(job.c.id).where(job.c.project_id == project_id).order_by(job.c.id).with_for_update()
-    )
+    await connection.execute(select(job.c.id).where(job.c.pipeline_id.in_(ids)).order_by(job.c.id).with_for_update())
     await connection.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
     if await unfinished(connection, project_id):
-        return False
+        return Removed.NOTHING
+    if len(found) > MAX_BATCH:
+        await pipeline_removal.remove(connection, ids)
+        return Removed.PART
     await remove(connection, project_id)
-    return True
+    return Removed.WHOLE
 
 
 async def remove(connection: AsyncConnection, project_id: int) -> None:

@@ -45,12 +45,12 @@ _RUNNERS: Final = select(
 )
 _HOLDERS: Final = (
     select(job.c.runner_id, func.count().label("jobs"))
-    .join(lease, lease.c.job_id == job.c.id)
+    .join(lease, lease.c.job_id + 0 == job.c.id)
     .group_by(job.c.runner_id)
 )
 _OLD: Final = (
     select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
-    .join(queue, queue.c.job_id == job.c.id)
+    .join(queue, queue.c.job_id + 0 == job.c.id)  # begins at the queue, which is short: no index finds its rows
     .where(queue.c.since < bindparam("b_before"), job.c.pipeline_id > HELD)
     .order_by(queue.c.since, job.c.id)
 )

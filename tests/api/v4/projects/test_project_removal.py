@@ -13,9 +13,10 @@ from loops.removals import RemovalLoop
 from models.columns import table_of
 from models.repositories.namespaces import namespaces
 from models.repositories.pipelines import outbox, pipelines
-from models.repositories.projects import projects
+from models.repositories.projects import project_removal, projects
+from models.repositories.projects.project_removal import Removed
 from models.tables.namespaces import Namespace
-from models.tables.pipelines import Job
+from models.tables.pipelines import Job, Pipeline
 from models.tables.projects import Project
 from models.tables.runners import Runner
 from tests.api.v4.site import Site
@@ -53,6 +54,27 @@ async def left(site: Site, model: Any = Project) -> int:
     """How many rows of a table there are."""
     async with site.services.database.read() as connection:
         return int((await connection.execute(select(func.count()).select_from(table_of(model)))).scalar_one())
+
+
+@pytest.mark.both_databases
+async def test_a_project_with_many_pipelines_is_removed_a_few_at_a_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the process is killed between two batches, the next look goes on."""
+    monkeypatch.setattr("models.repositories.projects.project_removal.MAX_BATCH", 2)
+    made = [await site.world.pipeline(CONFIG) for _ in range(5)]
+    async with site.services.database.write() as connection:
+        for table in (Pipeline, Job):
+            await connection.execute(update(table_of(table)).values(status="success"))
+    async with site.client(site.root) as client:
+        path = f"/api/v4/projects/{site.world.project_id}"
+        assert (await client.delete(path)).status_code == 202
+        assert (await client.get(path)).status_code == 404
+    assert (await left(site, Pipeline), await left(site)) == (len(made) - 2, 1)
+    async with site.services.database.write() as connection:
+        assert await project_removal.remove_ended(connection, site.world.project_id) is Removed.PART
+    assert await loop_of(site).remove_marked() == 1
+    assert (await left(site, Pipeline), await left(site, Job), await left(site)) == (0, 0, 0)
 
 
 @pytest.mark.both_databases
