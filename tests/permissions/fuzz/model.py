@@ -62,9 +62,9 @@ GET P/variables* W/settings/integrations*: maint
 * W/jobs/{job_id}/artifacts/delete: maint live merge:main deploy:job_id
 DELETE P/jobs/{job_id}/artifacts: maint live merge:main deploy:job_id
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
-GET P/secure_files*: dev
-GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains* P/pipelines/*/variables: dev live
-GET W/pipelines/new W/*/config.yml W/environments/new W/merge_requests/new W/pipeline_schedules/new: dev live
+GET P/secure_files* W/pipelines/*/config.yml: dev
+GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains* P/pipelines/*/variables: dev
+GET W/pipelines/new W/environments/new W/merge_requests/new W/pipeline_schedules/new: dev live
 GET W/environments/{environment_id}/edit: dev live deploy:environment_id
 * W/merge_requests/{iid}/edit: known read dev|mine:iid live
 * W/pipeline_schedules/{schedule_id}/edit: dev live admin|mine:schedule_id merge:fix
