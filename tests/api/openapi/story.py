@@ -26,7 +26,7 @@ async def open_story(folder: Path) -> AsyncIterator["Story"]:
     """The installation, whose webhooks reach a receiver."""
     async with receiving() as receiver:
         times = TimeLimits(hook_timeout=3)
-        more = {"outbound_networks": NETWORK, "times": times}
+        more: dict[str, Any] = {"outbound_networks": NETWORK, "times": times}
         async with open_place(folder, hook_url=receiver.url, around=told, **more) as place:
             yield Story(place, receiver.url)
 

@@ -129,11 +129,12 @@ async def test_of_an_archived_project_no_variable_changes(here: Planned) -> None
     base = f"/{(await here.schedule())['id']}"
     await here.call("POST", f"{base}/variables", key="A", value="1")
     await here.site.set_project(archived=True)
-    for method, rest, body in (
+    calls: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("POST", "", {"key": "B", "value": "1"}),
         ("PUT", "/A", {"value": "2"}),
         ("DELETE", "/A", {}),
-    ):
+    )
+    for method, rest, body in calls:
         assert (await here.call(method, f"{base}/variables{rest}", **body)).status_code == 403, method
     assert (await here.call("GET", f"{base}/variables/A")).json()["value"] == "1"
 

@@ -48,6 +48,8 @@ async def _base(place: Place) -> World:
         project.environments["guarded"] = team.tiers["staging"] = 40
         world.groups |= {f"{side}-top": top, side: team}
         world.projects[side] = project
+        for more in ("upstream", "listed"):
+            world.projects[f"{side}-{more}"] = Project(int(values[f"{more}_project"]), team)
         world.sides[f"{side}-top"] = {"group": values["listed_group"]}
         for kind, name in (("environment_id", "live"), ("stopped_id", "old"), ("deployment_id", "live")):
             world.things[kind.replace("stopped", "environment"), int(values[kind])] = Thing("admin", name=name)

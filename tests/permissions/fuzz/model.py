@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any, Final
 
-from tests.permissions.fuzz.world import Credential, Group, Person, Project, Thing, Verdict, World
+from tests.permissions.fuzz.world import Credential, Group, Person, Project, Thing, Verdict, World, named
 
 NO_OPINION: Final = {
     "* /users/*": "signing in and out asks who somebody is, not what they may",
@@ -23,7 +23,7 @@ NO_OPINION: Final = {
 RULES: Final = """
 * /-/pods/* /api/graphql /api/hooks/* /jwt/auth /{name} /{name}/-/events W/jobs/{job_id}/artifacts/report/*: nobody
 * A/jobs/* A/job A/runners/managers A/runners/verify A/runners/router/* A/runners/reset_authentication_token: nobody
-POST DELETE A/runners: nobody
+POST PUT DELETE A/runners P/issues P/trigger/pipeline P/ref/*/pipeline P/merge_requests/*/approval_rules*: nobody
 * /-/assets/* /-/health /-/jwks /-/liveness /-/ready /.well-known/* /favicon.ico /oauth/*: unasked
 * A/openapi.json A/templates/*: unasked
 POST /-/unsubscribe/*: any
@@ -53,8 +53,6 @@ POST G/projects/*: admin
 GET P P/members* P/events P/templates/*: see
 * P/notification_settings: known see
 * W/jobs/{job_id}/allow P/storage: read admin
-POST P/issues P/trigger/pipeline P/ref/{ref}/trigger/pipeline: nobody
-POST PUT DELETE P/merge_requests/{iid}/approval_rules*: nobody
 GET P/access_tokens* P/audit_events P/deploy_tokens* P/hooks* P/incoming_hooks P/integrations* P/job_token_scope*: maint
 GET P/mirror/pull P/protected_environments* P/runners P/subscriptions P/triggers* P/uploads P/uploads/{upload_id}: maint
 GET P/variables* W/settings/integrations*: maint
@@ -62,8 +60,7 @@ GET P/variables* W/settings/integrations*: maint
 * W/jobs/{job_id}/artifacts/delete: maint live merge:main deploy:job_id
 DELETE P/jobs/{job_id}/artifacts: maint live merge:main deploy:job_id
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
-GET P/secure_files* W/pipelines/*/config.yml: dev
-GET P/protected_branches* P/protected_tags* P/resource_groups* P/merge_trains* P/pipelines/*/variables: dev
+GET P/protected_[bt]* P/resource_groups* P/merge_trains* P/pipelines/*/variables P/secure_files* W/*/config.yml: dev
 GET W/pipelines/new W/environments/new W/merge_requests/new W/pipeline_schedules/new: dev live
 GET W/environments/{environment_id}/edit: dev live deploy:environment_id
 * W/merge_requests/{iid}/edit: known read dev|mine:iid live
@@ -119,6 +116,8 @@ DELETE P/repository/branches/{branch}: dev live maint|loose:branch
 DELETE P/repository/merged_branches: dev live
 * P/repository/*: dev live push:branch
 PUT P/triggers/{trigger_id}: maint mine:trigger_id
+POST P/job_token_scope/allowlist: maint knows:target_project_id
+POST P/job_token_scope/groups_allowlist: maint sees:target_group_id
 * P/* W/settings/integrations/*: maint
 * /{path}.git/*: read
 """
@@ -213,7 +212,7 @@ def adds(q: Question, key: Any, word: str, least: int) -> bool:
     """Whether a group lets them make a project or a group in it; without one, whether they make groups at the top."""
     if q.admin or not key:
         return q.admin or (q.who is not None and q.who.makes_groups)
-    groups = [group for group in q.world.groups.values() if group.key == int(key)]
+    groups = named(q.world.groups, key)
     return any(q.level_in_group(group) >= max(least, CREATORS[getattr(group, word)]) for group in groups)
 
 
@@ -261,6 +260,8 @@ WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
     "loose": lambda q, kind: not fits(q.project.branches, bare(q, kind)),
     "loose-tag": lambda q, kind: not fits(q.project.tags, bare(q, kind)),
     "deploy": deploys,
+    "knows": lambda q, kind: any(q.level(each) >= 10 for each in named(q.world.projects, q.given.get(kind))),
+    "sees": lambda q, kind: any(q.level_in_group(each) >= 10 for each in named(q.world.groups, q.given.get(kind))),
     "adds-project": lambda q, kind: adds(q, q.given.get(kind), "makes_projects", 30),
     "adds-group": lambda q, kind: adds(q, q.given.get(kind), "makes_groups", 40),
 }

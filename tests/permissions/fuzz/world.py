@@ -1,7 +1,8 @@
 """What is there, as the model knows it: people, groups, projects and what they show. Records, without any judgement."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 
 @dataclass
@@ -89,3 +90,11 @@ class World:
     """What parameters of paths stand for, by the side of the place."""
     made: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """Names of the acts that have made something, by the side and the parameter that stands for it."""
+
+
+Place = TypeVar("Place", Group, Project)
+
+
+def named(table: Mapping[str, Place], key: Any) -> list[Place]:
+    """The group or project of an id, if there is one."""
+    return [each for each in table.values() if str(each.key) == str(key)]
