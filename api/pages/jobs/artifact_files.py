@@ -62,14 +62,14 @@ async def download_artifacts(
 
 
 @router.get("/raw/{file:path}")
-async def raw_file(job_id: Id, file: str, services: ServicesDep, project: PageProjectDep) -> Response:
+async def raw_file(request: Request, job_id: Id, file: str, services: ServicesDep, project: PageProjectDep) -> Response:
     """One file: a report leads to its sandbox, pictures and text are shown, all else is saved."""
     found = await archive_of_job(services, project, job_id)
     archive = await opened(services, found)
     entry = archive.entry(file)
     kind = kind_of(file, entry.size)
     if kind is Kind.REPORT:
-        return RedirectResponse(report_address(services, project.caller, found, file), 303)
+        return RedirectResponse(report_address(request, services, project.caller, found, file), 303)
     if kind is Kind.PICTURE:
         return await _shown(archive.read(file), entry.size, type_of_part(file))
     return await _text_or_download(archive, file, entry.size)

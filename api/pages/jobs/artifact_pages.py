@@ -78,7 +78,7 @@ async def show_file(
         raise
     except (Invalid, TooLarge) as error:
         return _refused(project, error, known, is_one_file=is_open)
-    base = report_base(services, project.caller, found) if kind is Kind.REPORT else ""
+    base = report_base(request, services, project.caller, found) if kind is Kind.REPORT else ""
     response = page(
         "jobs/artifact_file.html",
         project.caller,

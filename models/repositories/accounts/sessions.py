@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import delete, exists, insert, select, update
+from sqlalchemy import delete, exists, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
@@ -15,16 +15,17 @@ ended = table_of(EndedSession)
 
 
 async def person_of(
-    connection: AsyncConnection, user_id: int, epoch: int, session_id: str, token_id: int
+    connection: AsyncConnection, user_id: int, epoch: int | None, session_id: str, token_id: int
 ) -> UserRow | None:
     """The person of a session that is good; None where it was signed out, all were ended, or its token is worthless.
 
-    `token_id` is that of the access token that the person signed in with, 0 for none.
+    `token_id` is that of the access token that the person signed in with, 0 for none. Without an `epoch` there is no
+    session, but the token alone.
     """
     rules = [
         user.c.id == user_id,
         user.c.state == ACTIVE,
-        user.c.session_epoch == epoch,
+        true() if epoch is None else user.c.session_epoch == epoch,
         ~exists().where(ended.c.session_id == session_id),
     ]
     if token_id:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from auth.archive_ticket import LIFETIME, ArchiveTicket, issue_archive_ticket
-from models.repositories.accounts import members
+from models.repositories.accounts import members, sessions
 from models.repositories.artifacts.artifacts import artifact
 from tests.api.pages.test_pages import browser
 from tests.api.v4.jobs.test_artifacts import archive, expire
@@ -179,6 +179,30 @@ async def test_blocked_people_and_deleted_archives_end_a_report(site: Site) -> N
     assert gone.status_code == 404
     assert "have expired or were deleted" in gone.text
     assert "have expired or were deleted" in (await get(site, f"{base}/browse")).text
+
+
+@pytest.mark.parametrize("by", ["session", "password", "token"])
+async def test_a_report_ends_with_what_opened_it(site: Site, by: str) -> None:
+    """Who signs out, ends all sessions or revokes the token leaves no address behind that still opens the files."""
+    base = await with_archive(site, archive(FILES))
+    reader, other = await site.person("reader", 20), await report_of(site, base)
+    async with browser(site, None if by == "token" else reader) as client:
+        shown = {"PRIVATE-TOKEN": reader.token} if by == "token" else {}
+        opened = (await client.get(f"{base}/raw/report/index.html", headers=shown)).headers["location"]
+        async with site.client() as frame:
+            assert (await frame.get(opened)).status_code == 200
+            if by == "session":
+                out = await client.post("/users/sign_out", headers={"origin": site.services.settings.url})
+                assert out.status_code == 303
+            elif by == "password":
+                async with site.services.database.write() as connection:
+                    await sessions.end_all(connection, reader.id)
+            else:
+                ended = await client.delete("/api/v4/personal_access_tokens/self", headers=shown)
+                assert ended.status_code == 204, ended.text
+            over = await frame.get(opened)
+            assert (await frame.get(other)).status_code == 200, "that of somebody else goes on"
+    assert (over.status_code, "This view has ended" in over.text) == (404, True)
 
 
 def hostile(*entries: tuple[str, str], mode: int = 0, count: int = 0) -> bytes:
