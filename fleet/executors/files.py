@@ -12,6 +12,8 @@ from domain.errors import Refused
 
 STALE_LOCKS: Final = ("index.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock")
 """Left by a git that was killed; every later git would refuse to work."""
+HOME: Final = ".home"
+"""The home of a job, among its temporary files; no variable has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,13 @@ def make_place(builds_dir: Path, user: str) -> None:
 
 
 def make_folders(project_dir: Path, temp_dir: Path, files: Mapping[Path, str], *, anew: bool) -> None:
-    """Make the project's folder, `anew` an empty one, and the one for temporary files with these files in it."""
+    """Make the project's folder, `anew` an empty one, and the one for temporary files, with these files and a home."""
     if anew:
         shutil.rmtree(project_dir, ignore_errors=True)
     shutil.rmtree(temp_dir, ignore_errors=True)
     project_dir.mkdir(parents=True, exist_ok=True)
     temp_dir.mkdir(mode=0o700)
+    (temp_dir / HOME).mkdir(mode=0o700)
     for path, content in files.items():
         new_file(path, content)
 

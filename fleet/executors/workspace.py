@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from domain.steps.places import Place
+from fleet.executors.files import HOME
 from fleet.executors.rights import JobRights
 from fleet.executors.sources import git_strategy, project_folder, read_remote
 from fleet.executors.survivors import MARK
@@ -35,7 +36,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The environment of one job; `files` are the file variables, `left_out` names no process can be given."""
+    """The environment of one job; `files` are the file variables, `left_out` names no process can be given.
+
+    Jobs that have rights of their own share their user with jobs of others: each has a home of its own, below the
+    folder for temporary files, and what it leaves there is nobody's. Others have that of the runner's user.
+    """
 
     project_dir: Path
     temp_dir: Path
@@ -72,7 +77,8 @@ def make_workspace(job: Job, slot: Slot, mark: str) -> Workspace:
         path = temp_dir / variable.key
         secrets.add(resolved.files.get(path) or resolved.values.get(variable.key, ""))
     for_git = remote.environment(str(temp_dir / CA_FILE) if authority else "")
-    bare = {**machine_environment(slot.rights), **for_git, MARK: mark}
+    home = {"HOME": str(temp_dir / HOME)} if slot.rights is not None else {}
+    bare = {**machine_environment(slot.rights), **home, **for_git, MARK: mark}
     return Workspace(
         project_dir=project_dir,
         temp_dir=temp_dir,

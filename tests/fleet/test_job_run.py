@@ -349,3 +349,34 @@ async def test_a_runner_may_refuse_what_it_cannot_do(server: ProtocolServer, mak
     assert "Uploading" not in log(server)
     assert not {"ran\n", "after\n"} & {line + "\n" for line in log(server).splitlines()}
     assert server.finals[2]["state"] == "success"
+
+
+async def test_a_job_has_a_home_of_its_own_and_leaves_none(
+    server: ProtocolServer, make_run: MakeRun, slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one job writes there (an alias of git, a line of a profile) would run in the next one, whoever's that is.
+
+    Only jobs that are simply their runner's user have that user's. What is wrong here must not write to ours.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if slot.rights is None:
+        await make_run(payload(['echo "home is $HOME"'])).run()
+        assert f"\nhome is {tmp_path}\n" in log(server)
+        return
+    script = ['test ! -e "$HOME/.gitconfig" && echo nothing there', "git config --global user.name Ada"]
+    script += ["git config user.name", 'echo "home is $HOME"', 'stat -c "closed: %a" "$HOME"']
+    for job_id in (1, 2):
+        await make_run(payload(script, job_id)).run()
+        assert server.finals[job_id]["state"] == "success", server.logs[job_id]
+        text = server.logs[job_id].decode()
+        assert ("\nnothing there\n" in text, "\nAda\n" in text, "\nclosed: 700\n" in text) == (True, True, True), text
+        home = Path(text.split("\nhome is ")[1].split("\n")[0])
+        assert home.is_relative_to(slot.builds_dir)
+        assert not await asyncio.to_thread(home.exists)
+
+
+async def test_whoever_gives_a_job_a_home_by_a_variable_is_heeded(server: ProtocolServer, make_run: MakeRun) -> None:
+    job = payload(['echo "home is $HOME"'])
+    job["variables"].append({"key": "HOME", "value": "/", "public": True, "masked": False, "raw": True})
+    await make_run(job).run()
+    assert "\nhome is /\n" in server.logs[1].decode()

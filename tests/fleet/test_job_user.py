@@ -86,7 +86,8 @@ async def test_a_job_is_the_user_in_every_way(server: ProtocolServer, run_as_oth
         "stat -c %U:%a made",
     ]
     await run_as_other(payload(script))
-    assert f"I am {OTHER}:{user.gid}:{user.gid} {OTHER} {OTHER} {user.home}\n" in log(server)
+    home = f"{user.home}/builds/abcdefghi/0/"
+    assert f"I am {OTHER}:{user.gid}:{user.gid} {OTHER} {OTHER} {home}" in log(server)
     assert "\n0022\n" in log(server)
     assert f"\n{OTHER}:644\n" in log(server)
     assert server.finals[1]["state"] == "success"
