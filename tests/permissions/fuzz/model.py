@@ -1,9 +1,8 @@
 """The model: who may what, written down from GitLab's "Permissions and roles" and from our docs, to be checked by eye.
 
 It shares nothing with the server. `RULES` say for each call what its caller must have or be: the first line whose
-methods and route fit counts, and all of its words must hold (`a|b`: one of them); `WORDS` says what they ask. After a
-colon stands what of the call a word is about: a parameter of its path, query or body, or a name as it is.
-`NO_OPINION` names what the model leaves open.
+methods and route fit counts, and all of its words must hold (`a|b`: one of them). `WORDS` says what they ask; after a
+colon stands what of the call: a parameter, or a name as it is. `NO_OPINION` names what the model leaves open.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,22 +23,19 @@ RULES: Final = """
 * /-/pods/* /api/graphql /api/hooks/* /jwt/auth /{name} /{name}/-/events W/jobs/{job_id}/artifacts/report/*: nobody
 * A/jobs/* A/job A/runners/managers A/runners/verify A/runners/router/* A/runners/reset_authentication_token: nobody
 POST PUT DELETE A/runners P/issues P/trigger/pipeline P/ref/*/pipeline P/merge_requests/*/approval_rules*: nobody
-* /-/assets/* /-/health /-/jwks /-/liveness /-/ready /.well-known/* /favicon.ico /oauth/*: unasked
-* A/openapi.json A/templates/*: unasked
-POST /-/unsubscribe/*: any
-GET / /-/components /-/events /-/palette /-/api /-/unsubscribe/* A/users/{user_id}/events A/groups A/projects: any
+* /-/assets/* /-/health /-/jwks /-/liveness /-/ready /.well* /fav* /oauth/* A/openapi.json A/templates/*: unasked
+POST A/projects: known adds-project:namespace_id
+POST A/groups A/organizations: known adds-group:parent_id
+* / /-/components /-/events /-/palette /-/api /-/unsubscribe/* A/users/{user_id}/events A/groups A/projects: any
 * /-/profile/* /-/runners* /projects/new /projects: known
 GET A/runners A/runners/queue A/personal_access_tokens A/metadata A/version A/namespaces: known
 GET A/users A/users/{user_id} A/users/{user_id}/keys* A/users/{user_id}/*projects A/users/{user_id}/status: known
 * A/admin/* A/application/* A/audit_events A/deploy_tokens A/features* A/hooks* A/keys* A/license A/pod*: admin
-* A/runners/all A/runners/reset_registration_token A/users*: admin
+* A/runners/all A/runners/reset_registration_token A/users* G/projects/{moved_project}: admin
 * A/runners/{runner_id}* A/user/runners: maint
-POST A/projects: known adds-project:namespace_id
-POST A/groups A/organizations: known adds-group:parent_id
 * A/personal_access_tokens/{token}*: known admin|mine:token
 * A/user/keys/{key_id}: mine:key_id
 * A/user/* A/user A/events A/issues A/merge_requests A/notification_settings A/search A/markdown: known
-
 GET G/access_tokens* G/audit_events G/hooks* G/protected_environments*: g-own
 GET G/deploy_tokens* G/runners G/tag_sets G/variables*: g-maint
 POST PUT DELETE G/variables*: g-maint
@@ -47,16 +43,14 @@ POST PUT DELETE G/variables*: g-maint
 GET G G/* A/organizations/{group} A/namespaces/{group} /groups/{group}*: g-see
 POST PUT DELETE G/labels* G/milestones*: known g-planner
 DELETE G/members/{user_id}: g-own|self
-POST G/projects/*: admin
 * G G/*: g-own
-
 GET P P/members* P/events P/templates/*: see
 * P/notification_settings: known see
 * W/jobs/{job_id}/allow P/storage: read admin
 GET P/access_tokens* P/audit_events P/deploy_tokens* P/hooks* P/incoming_hooks P/integrations* P/job_token_scope*: maint
 GET P/mirror/pull P/protected_environments* P/runners P/subscriptions P/triggers* P/uploads P/uploads/{upload_id}: maint
-GET P/variables* W/settings/integrations*: maint
-* P/artifacts: maint
+GET P/variables*: maint
+* P/artifacts W/settings/integrations*: maint
 * W/jobs/{job_id}/artifacts/delete: maint live merge:main deploy:job_id
 DELETE P/jobs/{job_id}/artifacts: maint live merge:main deploy:job_id
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
@@ -118,7 +112,7 @@ DELETE P/repository/merged_branches: dev live
 PUT P/triggers/{trigger_id}: maint mine:trigger_id
 POST P/job_token_scope/allowlist: maint knows:target_project_id
 POST P/job_token_scope/groups_allowlist: maint sees:target_group_id
-* P/* W/settings/integrations/*: maint
+* P/*: maint
 * /{path}.git/*: read
 """
 

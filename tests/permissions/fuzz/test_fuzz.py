@@ -7,6 +7,7 @@ import pytest
 
 from auth import scopes
 from auth.scopes import Scope, Use
+from tests.permissions.fuzz import model
 from tests.permissions.fuzz.beginning import opened
 from tests.permissions.fuzz.run import fuzz
 
@@ -22,6 +23,10 @@ async def differences(folder: Path, seed: int, minutes: float) -> str:
     async with opened(folder) as (place, world):
         report = await fuzz(place, world, seed, minutes)
     return "\n".join((f"seed {seed}", *map(str, report.differences))) if report.differences else ""
+
+
+def test_the_model_stays_small_enough_to_be_read() -> None:
+    assert len(Path(model.__file__).read_text().splitlines()) <= 300
 
 
 async def test_a_hole_is_found_and_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
