@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bench import compile as compiling
-from bench import engine, first_paint, latency, log_viewer, logs, pages, push, start, steps, whole, windows
+from bench import engine, first_paint, latency, log_viewer, logs, notes, pages, push, start, steps, whole, windows
 from bench import front as attacked_front
 from bench.machine import commit, this_machine
 from bench.options import RUNS, Options
@@ -28,6 +28,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "latency": latency.rows,
     "log_viewer": log_viewer.rows,
     "logs": logs.rows,
+    "notes": notes.rows,
     "outage": outage.rows,
     "pages": pages.rows,
     "pods_simulation": pods_simulation.rows,

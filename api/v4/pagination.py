@@ -9,6 +9,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
+from models.repositories.paging import RESPONSE_BYTES, too_large
 
 _DEFAULT: Final = 20
 _MAX_PER_PAGE: Final = 100
@@ -17,6 +18,7 @@ _MAX_TOKEN_LENGTH: Final = 10_000
 """Characters of a page's token; the longest of ours holds a path."""
 
 Item = TypeVar("Item")
+Text = TypeVar("Text", bound=Mapping[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Paging:
         headers = self.headers(self.offset + self.size + more)
         links = [link for link in headers["Link"].split(", ") if not link.endswith('rel="last"')]
         kept = {name: text for name, text in headers.items() if name not in left_out}
-        return JSONResponse(list(items), headers={**kept, "Link": ", ".join(links)})
+        return JSONResponse(bounded(items), headers={**kept, "Link": ", ".join(links)})
 
     def keyed(self, items: Iterable[Mapping[str, Any]], following: str) -> JSONResponse:
         """The items of this page of a list by keyset; `following` is the token of the next page, empty for none."""
@@ -56,11 +58,11 @@ class Paging:
         if following:
             fields = [*self.query, ("page_token", following), ("per_page", str(self.size))]
             headers["Link"] = f'<{self.url}?{urlencode(fields)}>; rel="next"'
-        return JSONResponse(list(items), headers=headers)
+        return JSONResponse(bounded(items), headers=headers)
 
     def response(self, items: Iterable[Mapping[str, Any]], total: int) -> JSONResponse:
         """The items of this page, with the headers that lead to the others."""
-        return JSONResponse(list(items), headers=self.headers(total))
+        return JSONResponse(bounded(items), headers=self.headers(total))
 
     def headers(self, total: int) -> dict[str, str]:
         """The headers of a list of `total` items."""
@@ -80,6 +82,15 @@ class Paging:
 
     def _address(self, page: int) -> str:
         return f"{self.url}?{urlencode([*self.query, ('page', str(page)), ('per_page', str(self.size))])}"
+
+
+def bounded(items: Iterable[Text], advice: str = "Ask for fewer at a time, with a smaller per_page") -> list[Text]:
+    """The items, unless their texts are more than a response takes. Raises `TooLarge`; one item is never too large."""
+    found = list(items)
+    size = sum(len(value) for item in found for value in item.values() if isinstance(value, str))
+    if len(found) > 1 and size > RESPONSE_BYTES:
+        raise too_large(size, advice)
+    return found
 
 
 async def paging_of(

@@ -30,6 +30,8 @@ PROCESSES: Final = 2
 """One caller has one of them at most (`application.configurations.compiling`)."""
 _LOOK: Final = 0.5
 """Seconds of computing after which is looked again whether to go on; what was raised then may not have come out."""
+_LOOKS: Final = 10
+"""At least so often it is looked within what work may compute."""
 _MARKS: Final = 64
 """More than there are rounds at once."""
 
@@ -116,7 +118,8 @@ def _interrupted(seconds: float, mark: int) -> Iterator[None]:
             raise OutOfTime
 
     before = signal.signal(signal.SIGPROF, look)
-    signal.setitimer(signal.ITIMER_PROF, _LOOK, _LOOK)
+    every = min(_LOOK, max(seconds / _LOOKS, 0.01))
+    signal.setitimer(signal.ITIMER_PROF, every, every)
     try:
         yield
     finally:

@@ -32,8 +32,9 @@ PATIENCE: Final = 0.5
 class Renderings:
     """Makes HTML of texts, one at a time in this process."""
 
-    def __init__(self, database: Database, compilers: Executor) -> None:
+    def __init__(self, database: Database, compilers: Executor, patience: float = PATIENCE) -> None:
         """Nothing is asked for yet."""
+        self.patience = patience
         self._database = database
         self._compilers = compilers
         self._turn = asyncio.Lock()
@@ -57,7 +58,7 @@ class Renderings:
         """Wait for those that are asked for, but not for long."""
         tasks = [task for key in ids if (task := self._asked.get((source.made.name, key)))]
         if tasks:
-            await asyncio.wait(tasks, timeout=PATIENCE)
+            await asyncio.wait(tasks, timeout=self.patience)
 
     async def close(self) -> None:
         """Begin nothing more."""
@@ -69,15 +70,15 @@ class Renderings:
     async def _make(self, source: Source, of: Beginning, shown: str) -> None:
         try:
             async with self._turn:
-                html = await self._html(shown) if len(shown) <= MAX_RENDERED else None
-            async with self._database.write() as connection:
-                await rendered_texts.keep(connection, source, of, VERSION, html)
+                html, seconds = await self._html(shown) if len(shown) <= MAX_RENDERED else (None, 0.0)
+                async with self._database.write() as connection:
+                    await rendered_texts.keep(connection, source, of, VERSION, html)
+                await asyncio.sleep(seconds)  # so that all texts together take half a core at most
         except Exception:
             log.exception("a text was not rendered; its next reader asks again", kind=source.made.name, id=of.id)
 
-    async def _html(self, text: str) -> str | None:
+    async def _html(self, text: str) -> tuple[str | None, float]:
         try:
-            html, _ = await in_process(self._compilers, SECONDS, partial(page_html, text))
+            return await in_process(self._compilers, SECONDS, partial(page_html, text))
         except OutOfTime:
-            return None
-        return html
+            return None, SECONDS

@@ -69,8 +69,13 @@ async def require_size(connection: AsyncConnection, texts: Select[Any], advice: 
     sizes = [func.sum(size_of(one)) for one in texts.subquery().c]
     total = sum(size or 0 for size in (await connection.execute(select(*sizes))).one())
     if total > RESPONSE_BYTES:
-        most = f"at most {RESPONSE_BYTES // 1024**2} MiB are sent at once"
-        raise TooLarge(f"Request Entity Too Large: these are {total / 1024**2:.1f} MiB of text; {most}. {advice}.")
+        raise too_large(total, advice)
+
+
+def too_large(size: int, advice: str) -> TooLarge:
+    """What is raised for so many bytes of text in one response."""
+    most = f"at most {RESPONSE_BYTES // 1024**2} MiB are sent at once"
+    return TooLarge(f"Request Entity Too Large: these are {size / 1024**2:.1f} MiB of text; {most}. {advice}.")
 
 
 def _bytes_on_sqlite(column: ColumnElement[str]) -> ColumnElement[int]:

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from api.deps import ServicesDep
 from api.pages.frame.access import PREFIX, PageProjectDep
+from api.pages.frame.fair_turns import fair_turn
 from api.pages.frame.live import event_stream
 from api.pages.frame.live_parts import Fragment
 from api.pages.frame.responses import live_page
@@ -33,6 +34,10 @@ router = RouteList(prefix=f"{PREFIX}/-/merge_requests/{{iid}}")
 
 async def values_of(services: Services, look: Look, window: Window) -> dict[str, Any]:
     """What the templates of the page are given."""
+    await fair_turn()
+    activity = await activity_of(services, NoteAccess(look.found), window)
+    description = (await shown_texts(services, REQUESTS, [look.row.id])).get(look.row.id)
+    await fair_turn()
     row, target = look.row, look.found.here.target
     source = row.source_branch
     if not look.found.here.same_project and look.found.here.source is not None:
@@ -42,7 +47,7 @@ async def values_of(services: Services, look: Look, window: Window) -> dict[str,
         "look": look,
         "row": row,
         "title": with_draft(row.title, draft=False) or row.title,
-        "description": (await shown_texts(services, REQUESTS, [row.id])).get(row.id),
+        "description": description,
         "states": STATES,
         "blockers": [BLOCKERS[one] for one in look.in_the_way],
         "mergeable": look.is_open and not look.in_the_way,
@@ -56,7 +61,7 @@ async def values_of(services: Services, look: Look, window: Window) -> dict[str,
         "trains": target.merge_trains_enabled,
         "message": merge_message(source, row.target_branch, row.title, look.found.here.reference),
         "fetch": f"{shlex.join(['git', 'fetch', 'origin', row.source_branch])}\ngit switch --detach FETCH_HEAD",
-        "activity": await activity_of(services, NoteAccess(look.found), window),
+        "activity": activity,
         "base": f"/{look.found.project.row.full_path}/-/merge_requests/{row.iid}",
     }
 
@@ -73,9 +78,11 @@ async def overview(
     note: str = "",
 ) -> Response:
     """The whole page; `problem` is why what was asked for was not done, `note` a comment that was not written."""
+    await fair_turn()
     look = await look_at(services, project, iid, ReportReader(services))
     values = await values_of(services, look, window)
     live = fragment("merge_requests/_overview.html", **values)
+    await fair_turn()
     response = live_page(
         "merge_requests/merge_request.html",
         request,
@@ -117,6 +124,7 @@ async def merge_request_events(
     of_pipeline: list[str] = []
 
     async def drawn() -> Fragment:
+        await fair_turn()
         look = await look_at(services, project, iid, reader)
         of_pipeline[:] = [pipeline_topic(look.pipeline.id)] if look.pipeline is not None else []
         return fragment("merge_requests/_overview.html", **await values_of(services, look, window))

@@ -9,7 +9,7 @@ from api.leaving_callers import EndsWithCaller
 from api.routes import RouteList
 from api.v4.access import Id
 from api.v4.merge_requests.access import MergeRequestDep
-from api.v4.pagination import PagingDep
+from api.v4.pagination import PagingDep, bounded
 from api.v4.representation.commits import CommitResponse, DiffResponse
 from api.v4.representation.commits import commit as shown_commit
 from api.v4.representation.commits import diff as shown_diff
@@ -76,7 +76,9 @@ async def get_version(
     return {
         **known,
         "real_size": str(len(files)),
-        "commits": [shown_commit(one, path, url) for one in newest],
+        "commits": bounded(
+            (shown_commit(one, path, url) for one in newest), "Ask for the commits of the merge request"
+        ),
         "diffs": [shown_diff(file, unidiff=unidiff) for file in patches],
     }
 

@@ -14,7 +14,7 @@ from api.leaving_callers import EndsWithCaller
 from api.routes import RouteList
 from api.services import Services
 from api.v4.merge_requests.merge_requests import request_page
-from api.v4.pagination import Paging, PagingDep
+from api.v4.pagination import Paging, PagingDep, bounded
 from api.v4.repositories.access import CommitDep, RepositoryAccess, RepositoryDep
 from api.v4.representation.commits import (
     CommitDetailsResponse,
@@ -248,6 +248,7 @@ async def compare(
     files = await changed_files(repository.git, begin, new)
     diffs = await with_patches(repository.git, begin, new, files)
     items = await asyncio.to_thread(lambda: [shown(commit, repository.path, repository.url) for commit in between])
+    bounded(items, "Compare what is less apart")
     return {
         "commit": items[-1] if items else None,
         "commits": items,

@@ -16,6 +16,7 @@ from api.leaving_callers import EndsWithCaller
 from api.routes import RouteList
 from api.services import Services
 from api.v4.encoded_paths import decoded
+from api.v4.pagination import bounded
 from api.v4.parameters import Optionals, given
 from api.v4.repositories.access import RepositoryAccess, RepositoryDep
 from api.v4.repositories.commit_writes import content_of
@@ -177,6 +178,7 @@ async def get_blame(
     commits = await commits_by_sha(repository.git, (part.sha for part in parts))
     shown = {sha: shown_commit(commit, repository.path, repository.url) for sha, commit in commits.items()}
     blamed: list[BlamedLinesResponse] = [{"commit": shown[part.sha], "lines": list(part.lines)} for part in parts]
+    bounded((part["commit"] for part in blamed), "Ask for a file whose commits say less")
     return JSONResponse(blamed)
 
 

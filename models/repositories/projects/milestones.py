@@ -40,7 +40,7 @@ def listed(
         statement = statement.where(milestone.c.title == title)
     if search:
         statement = statement.where(milestone.c.title.icontains(search, autoescape=True))
-    return Listing(statement.order_by(milestone.c.id.desc()), MilestoneRow)
+    return Listing(statement.order_by(milestone.c.id.desc()), MilestoneRow, (milestone.c.description,))
 
 
 def found(
@@ -49,7 +49,11 @@ def found(
     """Statement for the milestones of these projects, and of these groups, that say a text."""
     place = milestone.c.project_id.in_(projects) | milestone.c.namespace_id.in_(padded(groups) if groups else [])
     says = (column.icontains(text, autoescape=True) for column in (milestone.c.title, milestone.c.description))
-    return Listing(select(milestone).where(place, or_(*says)).order_by(milestone.c.id.desc()), MilestoneRow)
+    return Listing(
+        select(milestone).where(place, or_(*says)).order_by(milestone.c.id.desc()),
+        MilestoneRow,
+        (milestone.c.description,),
+    )
 
 
 async def find(connection: AsyncConnection, owner: PlanningOwner, key: int, *, ancestors: bool = False) -> MilestoneRow:
@@ -107,4 +111,4 @@ def merge_requests(row: MilestoneRow, projects: Select[tuple[int]] | Collection[
     """Statement for the merge requests of these projects that are planned for a milestone, the newest first."""
     mine = (merge_request.c.milestone_id == row.id) & merge_request.c.project_id.in_(projects)
     statement = select(merge_request).where(mine)
-    return Listing(statement.order_by(merge_request.c.id.desc()), MergeRequestRow)
+    return Listing(statement.order_by(merge_request.c.id.desc()), MergeRequestRow, (merge_request.c.description,))

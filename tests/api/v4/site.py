@@ -174,7 +174,7 @@ async def open_site(folder: Path, database_url: str, **more: Any) -> AsyncIterat
     opened = await open_services(settings, system_clock)
     # Compiling in a thread gives the same plans without a new process for each test.
     compilers = ThreadPoolExecutor(1)
-    services = replace(opened, compilers=compilers, renderings=Renderings(opened.database, compilers))
+    services = replace(opened, compilers=compilers, renderings=Renderings(opened.database, compilers, HANGS))
     app = DeclaredResponses(create_app(services))
     transport = WatchedTransport(app, app)
     try:
