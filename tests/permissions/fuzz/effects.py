@@ -100,7 +100,7 @@ def _visibility(done: Done) -> None:
 def _new_project(done: Done) -> None:
     group = next(each for each in done.world.groups.values() if each.key == done.given["namespace_id"])
     key, name = done.document["id"], done.step.name
-    done.world.projects[name] = Project(key, group, done.document["visibility"])
+    done.world.projects[name] = Project(key, group, done.document["visibility"], members={done.shown.person: 50})
     done.world.sides[name] = {
         "project": str(key),
         "path": done.document["path_with_namespace"],
