@@ -13,11 +13,13 @@ from api.refused_secrets import refused_token
 from api.services import Services
 from api.shown_tokens import job_token_of, session_of, token_of
 from application.access import ProjectAccess, access_to, caller_from
+from application.accounts.proof_of_identity import Proven
+from application.accounts.token_chains import end_reused
 from application.jobs.calls_of_other_pods import caller_of as caller_of_job
 from application.jobs.job_callers import caller_by_job
 from auth.job_routes import scope_for
 from auth.permissions import NOBODY, Caller
-from auth.scopes import require_scope, use_of
+from auth.scopes import Use, require_scope, use_of
 from auth.secret_token import digest
 from auth.session_token import read_session
 from domain.errors import Unauthenticated
@@ -71,27 +73,34 @@ async def shown_caller(request: Request, services: Services) -> Caller:
         if scope is not None:
             return await caller_by_job(services, of_job, scope, address_of(request))
     if token:
-        caller = await caller_by_token(services, token, address_of(request))
-        require_scope(caller.scopes or (), use_of(request.method, request.url.path))
+        use = use_of(request.method, request.url.path)
+        try:
+            caller = await caller_by_token(services, token, address_of(request))
+        except Unauthenticated:
+            if use is Use.ROTATE_SELF:
+                await end_reused(services, digest(token), address_of(request))
+            raise
+        require_scope(caller.scopes or (), use)
         return caller
     session = session_of(request)
     if not session:
         return NOBODY
-    row = await person_of_session(services, session)
-    if row is None:
+    found = await proof_of_session(services, session)
+    if found is None:
         return NOBODY
-    await _note_activity(services, row)
-    return caller_from(row, address=address_of(request))
+    await _note_activity(services, found.row)
+    return caller_from(found.row, token_id=found.token_id, address=address_of(request))
 
 
-async def person_of_session(services: Services, session: str) -> UserRow | None:
-    """The person who is signed in by a session; None for one that is not good."""
+async def proof_of_session(services: Services, session: str) -> Proven | None:
+    """The person who is signed in by a session, and the token that it began with; None for one that is not good."""
     try:
         found = read_session(services.key, session)
     except Unauthenticated:
         return None
     async with services.database.read() as connection:
-        return await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
+        row = await sessions.person_of(connection, found.user_id, found.epoch, found.session_id, found.token_id)
+    return None if row is None else Proven(row, found.token_id)
 
 
 async def caller_by_token(services: Services, token: str, address: str = "") -> Caller:

@@ -23,16 +23,13 @@ LEVEL_NAMES: Final = {
 
 
 class Action(StrEnum):
-    """What a caller wants to do with a project: to know of it, to read it, to work with it, to administer or own it.
-
-    To inspect is to read what is for developers: secure files, protected refs, resource groups, variables of pipelines.
-    """
+    """What a caller wants to do with a project: to know of it, to read it, to work with it, to administer or own it."""
 
     SEE = "see"
     READ = "read"
     PUSH = "push"
     RUN = "run"
-    INSPECT = "inspect"
+    READ_SECURE_FILES = "read secure files"
     ADMINISTER = "administer"
     OWN = "own"
 
@@ -42,7 +39,7 @@ LEVEL_FOR: Final = {
     Action.READ: REPORTER,
     Action.PUSH: DEVELOPER,
     Action.RUN: DEVELOPER,
-    Action.INSPECT: DEVELOPER,
+    Action.READ_SECURE_FILES: DEVELOPER,
     Action.ADMINISTER: MAINTAINER,
     Action.OWN: OWNER,
 }
@@ -81,6 +78,7 @@ CREATION_LEVELS: Final[Mapping[str, int]] = {
 class Caller:
     """Who calls: a user, or nobody (`user_id` 0). `scopes` are those of the token shown; None where none was.
 
+    `token_id` is the token shown, or that with which the session shown began; 0 for a password or a provider.
     A job that calls with its token is its user; `job_id` and `job_project_id` say which one it is, and `job_groups` are
     the ids of the groups around its project if that is in another pod. `visited_pod` is the number of this pod for who
     is at home in another one of the cluster.

@@ -16,6 +16,7 @@ from git.repository import Repositories, Repository
 from git.transport.snapshot import KEPT, forget_pipelines
 from loops.rounds import every
 from models.clock import Clock
+from models.repositories.accounts import token_chains
 from models.repositories.installation import dead_rows
 from models.repositories.pipelines import pipeline_removal
 from models.repositories.pipelines.pipeline_removal import DuePipeline, Policy
@@ -98,7 +99,7 @@ class RetentionLoop:
         return [row.id for row in rows if not row.is_latest or names[row.id] not in there]
 
     async def remove_dead_rows(self) -> int:
-        """Remove rows that nothing needs; how many."""
+        """Remove rows that nothing needs, and end robots whose last token has expired; how many rows."""
         total = 0
         for policy in dead_rows.POLICIES:
             count = ROWS
@@ -106,6 +107,8 @@ class RetentionLoop:
                 async with self._database.write() as connection:
                     count = await dead_rows.remove(connection, policy, self._retention, self._clock(), ROWS)
                 total += count
+        async with self._database.write() as connection:
+            await token_chains.end_robots(connection)
         return total
 
     async def sweep_refs(self) -> int:

@@ -69,9 +69,9 @@ def number(default: int = 0) -> Any:
     return Field(default=default, nullable=False, sa_type=BIG)
 
 
-def number_or_none() -> Any:
+def number_or_none(*, index: bool = False) -> Any:
     """A 64-bit integer that may be missing."""
-    return Field(default=None, nullable=True, sa_type=BIG)
+    return Field(default=None, nullable=True, index=index, sa_type=BIG)
 
 
 def moment(*, nullable: bool = True) -> Any:

@@ -6,6 +6,7 @@ from typing import Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from application.accounts.proof_of_identity import Proven
 from application.audit import record
 from application.pods.cluster import Cluster
 from application.services import Services
@@ -14,6 +15,7 @@ from auth.visit_ticket import Ticket, read_ticket
 from domain.errors import Forbidden, NotFound, PerdureError, Unauthenticated, Unavailable
 from domain.pods.visits import REFUSED, Guest, Known, row_of, state_by_home
 from domain.projects.path_names import is_path
+from domain.token_chains import TOKEN_ELSEWHERE
 from models.notifications import RUNNERS
 from models.repositories.accounts import accounts, visits
 from models.repositories.installation.audit import Entity, Happened
@@ -33,7 +35,7 @@ def require_own(services: Services, row: UserRow, what: str) -> None:
         raise Forbidden(f"Forbidden: {row.username} is a visitor here; {what} in pod {home}.")
 
 
-async def arrived(services: Services, cluster: Cluster, token: str, address: str) -> UserRow:
+async def arrived(services: Services, cluster: Cluster, token: str, address: str) -> Proven:
     """The person who shows a ticket of their home pod; whoever comes for the first time gets a row.
 
     Raises `Unauthenticated`, always in the same words, and `Unavailable` where the directory was never heard of.
@@ -46,7 +48,7 @@ async def arrived(services: Services, cluster: Cluster, token: str, address: str
         raise
     if is_new:
         await services.notifications.tell(RUNNERS)
-    return row
+    return Proven(row, TOKEN_ELSEWHERE if ticket.guest.by_token else 0)
 
 
 async def _let_in(services: Services, ticket: Ticket, address: str) -> tuple[UserRow, bool]:

@@ -10,7 +10,7 @@ from cli.doctor_checks.check import Check, State
 from cli.doctor_checks.file_of import file_of
 from models.clock import system_clock
 from models.migrate import versions
-from models.repositories.installation import name_claims, tokens_without_pod
+from models.repositories.installation import name_claims, robot_credentials, tokens_without_pod
 from models.repositories.runners import runners
 from models.session import Database
 from settings import Settings
@@ -50,6 +50,15 @@ async def _tokens_without_pod(name: str, connection: AsyncConnection) -> Check:
     return Check(name, State.OK, f"{named} from before tokens named their pod; they open only the first one")
 
 
+async def _closed(name: str, connection: AsyncConnection) -> Check:
+    """An upgrade closed them: they stood in no list of their project or group, and nothing would have ended them."""
+    tokens, keys = await robot_credentials.closed(connection)
+    if not tokens + keys:
+        return Check(name, State.OK, "robots had none but those of their projects and groups")
+    said = f"an upgrade closed {tokens} tokens and {keys} SSH keys that robots had beside their own"
+    return Check(name, State.OK, f"{said}; what used them needs a token of the project or group")
+
+
 async def _names(name: str, connection: AsyncConnection) -> Check:
     """Of before the pod had a directory: since then no two pods give one name."""
     found = await name_claims.refused(connection)
@@ -84,6 +93,7 @@ def _looking(
 CHECKS: Final[Mapping[str, Callable[[Settings], Awaitable[Check]]]] = {
     "runner tokens": _looking("runner tokens", _runner_tokens),
     "token pods": _looking("token pods", _tokens_without_pod),
+    "robot tokens": _looking("robot tokens", _closed),
     "names": _looking("names", _names),
 }
 """By the name of their row."""

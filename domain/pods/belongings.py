@@ -62,7 +62,7 @@ _MERGE_REQUEST: Final = (("merge_request_id", "merge_request"),)
 _ANEW: Final = "the other pod renders texts itself when they are read"
 
 BELONGINGS: Final[Mapping[str, Belonging]] = {
-    "access_token": Carried(_OWNER),
+    "access_token": Carried(_OWNER, loose={"maker_id": "access_token", "rotated_to": "access_token"}),
     "account": Stays("people are of their home pod; bots, whose names carry their ids, go with their tokens"),
     "artifact": Carried(_JOB, object_key="object_key"),
     "audit_event": Carried((("entity_id", "entity_type"),), people=("author_id",)),
@@ -79,7 +79,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "cross_pod_need": Ended(_JOB, "the other pod is asked again when a runner comes for the job"),
     "cross_pod_upstream": Carried(_PIPELINE),
     "deploy_access_level": Carried((("protected_environment_id", "protected_environment"),)),
-    "deploy_token": Carried(_OWNER, sealed=("sealed",)),
+    "deploy_token": Carried(_OWNER, sealed=("sealed",), loose={"maker_id": "access_token"}),
     "deployment": Carried(_PROJECT),
     "ended_session": Stays("sessions are of a pod"),
     "environment": Carried(_PROJECT),
@@ -128,7 +128,7 @@ BELONGINGS: Final[Mapping[str, Belonging]] = {
     "pipeline_config": Carried(_PIPELINE),
     "pipeline_schedule": Carried(_PROJECT, anew={"mirrored": 0}),
     "pipeline_subscription": Carried(_PROJECT, anew={"told_at": None}),
-    "pipeline_trigger": Carried(_PROJECT),
+    "pipeline_trigger": Carried(_PROJECT, loose={"maker_id": "access_token"}),
     "play_variables": Carried(_PIPELINE),
     "project": Carried(anew={"may_run_as_server": False}),
     "project_redirect": Carried(_PROJECT),

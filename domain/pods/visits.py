@@ -54,7 +54,10 @@ class VisitorState:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Who comes, as their home pod says; `home_id` is the id of their account there."""
+    """Who comes, as their home pod says; `home_id` is the id of their account there.
+
+    `by_token`: their session at home began with an access token, which ends there alone.
+    """
 
     home_pod: int
     home_id: int
@@ -62,24 +65,25 @@ class Guest:
     name: str
     email: str
     external: bool = False
+    by_token: bool = False
 
     def claims(self) -> dict[str, Any]:
         """The same as claims of a ticket, the issuer of which is the home pod."""
         person = {"sub": self.username, "home_id": self.home_id, "name": self.name, "email": self.email}
-        return {**person, "external": self.external}
+        return {**person, "external": self.external, "by_token": self.by_token}
 
 
 def guest_in(claims: Mapping[str, Any], home_pod: int) -> Guest:
     """Who comes with the claims of a good ticket of a pod. Raises `Unauthenticated`."""
     username, name, email = (claims.get(key) for key in ("sub", "name", "email"))
-    home_id, external = claims.get("home_id"), claims.get("external")
+    home_id, external, by_token = claims.get("home_id"), claims.get("external"), claims.get("by_token", False)
     if not (isinstance(username, str) and isinstance(name, str) and isinstance(email, str)):
         raise Unauthenticated(REFUSED)
-    if type(home_id) is not int or home_id <= 0 or not isinstance(external, bool):
+    if type(home_id) is not int or home_id <= 0 or not (isinstance(external, bool) and isinstance(by_token, bool)):
         raise Unauthenticated(REFUSED)
     if not is_path(username) or not 0 < len(name) <= _MAX_NAME or len(email) > MAX_EMAIL:
         raise Unauthenticated(REFUSED)
-    return Guest(home_pod, home_id, username, name, email, external)
+    return Guest(home_pod, home_id, username, name, email, external, by_token)
 
 
 def require_home(guest: Guest, here: int, directory: Directory) -> None:

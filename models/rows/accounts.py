@@ -48,3 +48,5 @@ class AccessTokenRow:
     revoked_at: datetime | None
     impersonation: bool
     names_pod: bool
+    maker_id: int | None
+    rotated_to: int | None

@@ -22,3 +22,4 @@ class DeployTokenRow:
     expires_at: datetime | None
     revoked_at: datetime | None
     names_pod: bool
+    maker_id: int | None

@@ -17,3 +17,4 @@ class SshKeyRow:
     usage_type: str
     created_at: datetime
     expires_at: datetime | None
+    maker_id: int | None

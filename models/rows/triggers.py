@@ -19,3 +19,4 @@ class PipelineTriggerRow:
     last_used_at: datetime | None
     expires_at: datetime | None
     names_pod: bool
+    maker_id: int | None

@@ -61,7 +61,9 @@ class AccessToken(SQLModel, table=True):
     `scopes` are those of `auth.scopes`. It is good until the beginning of the day `expires_on` (UTC); None is for ever.
     The token of a project (`project_id`) or group (`namespace_id`) belongs to a bot that is a member there. One of
     `impersonation` was made by an administrator to act as a person, who neither sees nor revokes it. `names_pod`: it is
-    routable (`domain.pods.routable_token`), as all are that were made since there are several pods.
+    routable (`domain.pods.routable_token`), as all are that were made since there are several pods. `maker_id` is the
+    token that made it (`domain.token_chains`), None for a person who showed none; no foreign key, for what outlived its
+    maker's row opens nothing. `rotated_to` is its successor.
     """
 
     __tablename__ = "access_token"
@@ -82,3 +84,5 @@ class AccessToken(SQLModel, table=True):
     revoked_at: datetime | None = moment()
     impersonation: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     names_pod: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    maker_id: int | None = number_or_none(index=True)
+    rotated_to: int | None = number_or_none()

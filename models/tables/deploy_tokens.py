@@ -5,14 +5,15 @@ from datetime import datetime
 from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, reference
+from models.columns import COUNTING, document, key, moment, number_or_none, reference
 
 
 class DeployToken(SQLModel, table=True):
     """A deploy token of a project or of a group; only its SHA-256 is kept. `scopes` are those of `auth.deploy_scopes`.
 
     `sealed` is the token itself (`auth.encryption`), kept of the one kind that jobs are given; empty of the others. It
-    is good until `expires_at`; None is for ever. `names_pod`: it is routable.
+    is good until `expires_at`; None is for ever. `names_pod`: it is routable. `maker_id` is the access
+    token that made it.
     """
 
     __tablename__ = "deploy_token"
@@ -31,3 +32,4 @@ class DeployToken(SQLModel, table=True):
     expires_at: datetime | None = moment()
     revoked_at: datetime | None = moment()
     names_pod: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    maker_id: int | None = number_or_none(index=True)

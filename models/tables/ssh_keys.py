@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, key, moment, reference
+from models.columns import COUNTING, key, moment, number_or_none, reference
 
 
 class SshKey(SQLModel, table=True):
@@ -12,6 +12,7 @@ class SshKey(SQLModel, table=True):
 
     `public_key` is the line with type, key and comment, `sha256` and `md5` its fingerprints (`auth.ssh_key`).
     `usage_type` is `auth`, `signing` or `auth_and_signing`. It is good until `expires_at`; None is for ever.
+    `maker_id` is the access token that added it.
     """
 
     __tablename__ = "ssh_key"
@@ -26,3 +27,4 @@ class SshKey(SQLModel, table=True):
     usage_type: str
     created_at: datetime = moment(nullable=False)
     expires_at: datetime | None = moment()
+    maker_id: int | None = number_or_none(index=True)

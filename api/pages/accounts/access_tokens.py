@@ -15,14 +15,16 @@ from api.pages.frame.page_count import page_count
 from api.pages.frame.responses import NOTICES, page
 from api.routes import RouteList
 from api.services import Services
-from api.v4.accounts.access_tokens import NewToken, make_personal, revoke
+from api.v4.accounts.access_tokens import NewToken, make_personal
 from api.v4.origin import require_our_pages
 from api.v4.parameters import validated
+from application.accounts.token_chains import revoke
 from auth.permissions import Caller
 from auth.scopes import Scope
 from domain.errors import Invalid, NotFound
 from models.repositories.accounts import access_tokens
 from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.installation.audit import Entity
 from models.repositories.paging import slice_of
 
 TOKENS: Final = "/-/profile/personal_access_tokens"  # an address
@@ -141,5 +143,5 @@ async def revoke_token(request: Request, token_id: Key, caller: CallerDep, servi
         return _sign_in(request)
     async with services.database.write() as connection:
         row = await access_tokens.get(connection, token_id, TokenFilter(caller.user_id))
-        await revoke(connection, services, caller, row)
+        await revoke(connection, caller, row, Entity("user", row.user_id, ""), services.clock())
     return RedirectResponse(f"{_address(caller)}?notice=revoked", 303)

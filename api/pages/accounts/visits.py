@@ -7,7 +7,7 @@ from fastapi import Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.browser_visits import ARRIVALS, COOKIE, TICKETS
-from api.deps import ServicesDep, address_of, person_of_session
+from api.deps import ServicesDep, address_of, proof_of_session
 from api.pages.accounts.sessions import forget_sessions, sign_in_as
 from api.pages.accounts.sign_in import inside, sign_in_page
 from api.routes import RouteList
@@ -40,20 +40,20 @@ async def ticket(
     """Send a person of this pod to another one, with a ticket; whoever is not signed in goes back without one."""
     cluster, then = _cluster_of(services), inside(then)
     shown = session_of(request)
-    person = await person_of_session(services, shown) if shown else None
-    if person is None and shown:
+    proof = await proof_of_session(services, shown) if shown else None
+    if proof is None and shown:
         # Without the session that is over there is no second way here: the other pod shows what it shows to anybody.
         response = _redirect(then)
         forget_sessions(request, response, services)
         return response
-    if person is None or person.home_pod is not None:
+    if proof is None or proof.row.home_pod is not None:
         return sign_in_page(services, then=then)
     if pod == cluster.pod_number:
         return _redirect(then)
     response = _redirect(f"{ARRIVALS}/{pod}?next={quote(then, safe='')}")
     response.set_cookie(
         _cookie_of(services),
-        await ticket_for(services, cluster, person.id, pod),
+        await ticket_for(services, cluster, proof, pod),
         max_age=int(TICKET_FOR.total_seconds()),
         path=f"{ARRIVALS}/{pod}",
         httponly=True,
@@ -72,13 +72,13 @@ async def arrival(
     if pod != cluster.pod_number:
         raise NotFound("Not Found")
     try:
-        row = await arrived(services, cluster, request.cookies.get(_cookie_of(services), ""), address_of(request))
+        came = await arrived(services, cluster, request.cookies.get(_cookie_of(services), ""), address_of(request))
     except Unauthenticated as error:
         response = sign_in_page(services, 401, then=then, error=str(error))
         forget_sessions(request, response, services)
     else:
         response = _redirect(then)
-        await sign_in_as(response, services, row)
+        await sign_in_as(response, services, came.row, token_id=came.token_id)
     name, secure = _cookie_of(services), services.settings.url.startswith("https:")
     response.delete_cookie(name, path=f"{ARRIVALS}/{pod}", secure=secure, httponly=True, samesite="lax")
     return response

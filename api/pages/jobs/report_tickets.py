@@ -36,7 +36,7 @@ def report_base(request: Request, services: Services, caller: Caller, found: Job
     Not longer than what the caller shows is good: an access token, or the session of a browser.
     """
     ticket, until = ArchiveTicket(caller.user_id, found.job.id, found.row.id, token_id=caller.token_id), None
-    if caller.is_known and not caller.token_id:
+    if caller.is_known and caller.scopes is None:
         session = read_session(services.key, session_of(request))
         ticket = replace(ticket, session_id=session.session_id, epoch=session.epoch, token_id=session.token_id)
         until = session.expires_at

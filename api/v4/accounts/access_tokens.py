@@ -5,7 +5,7 @@ level.
 """
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Annotated, Final, Literal, NotRequired
 
@@ -24,6 +24,7 @@ from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from application.access import ProjectAccess
+from application.accounts.token_chains import Successor, maker_of, require_person, revoke, rotate
 from application.audit import record
 from application.group_access import GroupAccess
 from auth.permissions import Action, Caller, GroupAction, require_admin
@@ -31,7 +32,7 @@ from auth.routable_token import personal_token
 from auth.scopes import OF_PROJECTS, Scope, checked_scopes
 from auth.secret_token import digest
 from domain.decimal_number import decimal_number
-from domain.errors import FieldsInvalid, Forbidden, Invalid, NotFound, Unauthenticated
+from domain.errors import FieldsInvalid, Forbidden, NotFound, Unauthenticated
 from domain.moments import moment
 from models.repositories.accounts import access_tokens, accounts, members
 from models.repositories.accounts.access_tokens import ListedToken, TokenFilter
@@ -73,7 +74,10 @@ class TokenWishes(BaseModel):
 
 
 class AccessTokenResponse(TypedDict):
-    """A token. Those of projects and groups have a level; the token itself is in the one response that shows it."""
+    """A token. Those of projects and groups have a level; the token itself is in the one response that shows it.
+
+    `maker_id` is the token that made it, with which it ends.
+    """
 
     id: int
     name: str
@@ -87,6 +91,7 @@ class AccessTokenResponse(TypedDict):
     user_id: int
     impersonation: NotRequired[bool]
     access_level: NotRequired[int]
+    maker_id: NotRequired[int]
     token: NotRequired[str]
 
 
@@ -106,6 +111,8 @@ def shown(row: ListedToken, *, plain: str = "", level: int | None = None) -> Acc
     }
     if row.impersonation:
         document["impersonation"] = True
+    if row.maker_id is not None:
+        document["maker_id"] = row.maker_id
     if level is not None:
         document["access_level"] = level
     if plain:
@@ -136,13 +143,14 @@ async def make_personal(
     services: Services, caller: Caller, user_id: int, new: NewToken, *, impersonation: bool = False
 ) -> AccessTokenResponse:
     """A new token of a person, in the one response that shows it."""
-    scopes, ends = checked_scopes(new.scopes), checked_end(services, new.expires_at)
+    scopes, wanted = checked_scopes(new.scopes), checked_end(services, new.expires_at)
     require_within(caller, scopes)
     plain, now = personal_token(services.settings.pod_number, user_id), services.clock()
     async with services.database.write() as connection:
-        person = await accounts.get(connection, user_id)
-        values = {"expires_on": ends, "description": new.description, "created_by": caller.user_id}
-        values |= {"impersonation": impersonation, "names_pod": True}
+        person, maker = await accounts.get(connection, user_id), await maker_of(connection, caller)
+        require_person(person)
+        values = {"expires_on": maker.last_day(wanted), "description": new.description, "created_by": caller.user_id}
+        values |= {"impersonation": impersonation, "names_pod": True, "maker_id": maker.id}
         key = await accounts.add_token(connection, user_id, new.name, digest(plain), now, scopes=scopes, **values)
         facts = {"name": new.name, "scopes": scopes} | ({"impersonation": True} if impersonation else {})
         await record(
@@ -175,11 +183,12 @@ async def list_tokens(
     services: ServicesDep,
     paging: PagingDep,
 ) -> JSONResponse:
-    """One's own tokens; those of everybody for administrators."""
+    """One's own tokens; those of everybody for administrators, with `user_id` also that of a robot."""
     if not caller.is_admin and wishes.user_id not in {None, caller.user_id}:
         raise Unauthenticated("Unauthorized")
     user_id = wishes.user_id if caller.is_admin else caller.user_id
     wanted = TokenFilter(user_id, state=wishes.state, revoked=wishes.revoked, search=wishes.search)
+    wanted = replace(wanted, of_robots=caller.is_admin and user_id is not None)
     async with services.database.read() as connection:
         found = await slice_of(connection, access_tokens.listed(wanted), paging.number, paging.size)
     return paging.response([shown(row) for row in found.rows], found.total)
@@ -188,11 +197,10 @@ async def list_tokens(
 async def _token(services: Services, caller: Caller, reference: str) -> ListedToken:
     """A token that the caller may see: their own, any one for administrators; `self` is the one that they show."""
     token_id = caller.token_id if reference == "self" else decimal_number(reference) or 0
-    wanted = TokenFilter(None if caller.is_admin else caller.user_id)
     async with services.database.read() as connection:
-        if reference == "self":  # also that of a project's or group's bot
+        if reference == "self" or caller.is_admin:  # also that of a project's or group's bot
             return await _any_token(connection, token_id)
-        return await access_tokens.get(connection, token_id, wanted)
+        return await access_tokens.get(connection, token_id, TokenFilter(caller.user_id))
 
 
 async def _any_token(connection: AsyncConnection, token_id: int) -> ListedToken:
@@ -211,10 +219,10 @@ async def get_token(token: str, caller: KnownCallerDep, services: ServicesDep) -
 
 @router.delete("/personal_access_tokens/{token}", status_code=204)
 async def revoke_token(token: str, caller: KnownCallerDep, services: ServicesDep) -> Response:
-    """Revoke a token; `self` is the one that the call shows."""
+    """Revoke a token with all that it has made; `self` is the one that the call shows."""
     row = await _token(services, caller, token)
     async with services.database.write() as connection:
-        await revoke(connection, services, caller, row)
+        await revoke(connection, caller, row, Entity("user", row.user_id, ""), services.clock())
     return Response(status_code=204)
 
 
@@ -225,34 +233,24 @@ async def rotate_token(
     caller: KnownCallerDep,
     services: ServicesDep,
 ) -> AccessTokenResponse:
-    """Replace a token by a new one, shown only in this response; the old one is revoked."""
+    """Replace a token by a new one, shown only in this response; the old one is revoked, what it made is the new one's.
+
+    To rotate by a token that was rotated already ends what it has become: two hold it.
+    """
     row = await _token(services, caller, token)
     if row.id != caller.token_id:
         require_within(caller, list(row.scopes))
     return await _rotated(services, caller, row, rotation)
 
 
-async def revoke(connection: AsyncConnection, services: Services, caller: Caller, row: ListedToken) -> None:
-    """Revoke a token from now on, and write an audit event of it."""
-    now = services.clock()
-    await access_tokens.revoke(connection, [row.id], now)
-    entity = Entity("user", row.user_id, "")
-    await record(connection, caller, entity, Happened("token_revoked", {"name": row.name}), now)
-
-
 async def _rotated(
     services: Services, caller: Caller, row: ListedToken, rotation: Rotation, level: int | None = None
 ) -> AccessTokenResponse:
-    if not row.active:
-        raise Invalid("Bad request: token already revoked, or it has expired")
-    now = services.clock()
-    ends = checked_end(services, rotation.expires_at) or now.date() + timedelta(days=7)
+    wanted = checked_end(services, rotation.expires_at)
     async with services.database.write() as connection:
         organisation_id = await access_tokens.organisation_of(connection, row)
         plain = personal_token(services.settings.pod_number, row.user_id, organisation_id=organisation_id)
-        key = await access_tokens.replace(connection, row, digest(plain), now, expires_on=ends, names_pod=True)
-        happened = Happened("token_rotated", {"name": row.name})
-        await record(connection, caller, Entity("user", row.user_id, ""), happened, now)
+        key = await rotate(connection, caller, row, Successor(digest(plain), wanted), services.clock())
         fresh = await _any_token(connection, key)
     return shown(fresh, plain=plain, level=level)
 
@@ -296,13 +294,15 @@ async def of_group(group: GroupDep) -> BotHome:
     return BotHome(group, TokenFilter(namespace_id=group.row.id))
 
 
-async def _add_bot(connection: AsyncConnection, home: BotHome, new: NewBotToken, now: datetime) -> int:
-    """A robot with the token's level."""
+async def _add_bot(
+    connection: AsyncConnection, home: BotHome, new: NewBotToken, ends: date | None, now: datetime
+) -> int:
+    """A robot with the token's level, and its end."""
     row, kind = home.where.row, "project" if home.is_project else "group"
     name = f"{kind}_{row.id}_bot_{secrets.token_hex(8)}"
     user_id = await accounts.create_user(connection, name, new.name, f"{name}@noreply.invalid", now, bot=True)
     add = members.add_to_project if home.is_project else members.add_to_group
-    await add(connection, row.id, user_id, new.access_level, new.expires_at)
+    await add(connection, row.id, user_id, new.access_level, ends)
     return user_id
 
 
@@ -334,16 +334,19 @@ async def create_bot_token(
     home: BotHome = Depends(of_owner),
 ) -> AccessTokenResponse:
     """Make a token with an access level of at most one's own; it is shown only in this response."""
-    scopes, ends = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
+    scopes, wanted = checked_scopes(new.scopes, OF_PROJECTS), checked_end(services, new.expires_at)
     require_within(home.where.caller, scopes)
     home.require_level(new.access_level)
     now = services.clock()
     async with services.database.write() as connection:
-        bot = await _add_bot(connection, home, new, now)
+        maker = await maker_of(connection, home.where.caller)
+        ends = maker.last_day(wanted)
+        bot = await _add_bot(connection, home, new, ends, now)
         organisation_id = home.where.row.organisation_id
         plain = personal_token(services.settings.pod_number, bot, organisation_id=organisation_id)
         values = {"expires_on": ends, "description": new.description, "created_by": home.where.caller.user_id}
-        values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id, "names_pod": True}
+        values |= {"project_id": home.wanted.project_id, "namespace_id": home.wanted.namespace_id}
+        values |= {"names_pod": True, "maker_id": maker.id}
         key = await accounts.add_token(connection, bot, new.name, digest(plain), now, scopes=scopes, **values)
         happened = Happened("token_created", {"name": new.name, "scopes": scopes, "level": new.access_level})
         await record(connection, home.where.caller, home.where.entity, happened, now)
@@ -353,15 +356,11 @@ async def create_bot_token(
 
 @routes.delete("/{token_id}", status_code=204)
 async def revoke_bot_token(token_id: Id, services: ServicesDep, home: BotHome = Depends(of_owner)) -> Response:
-    """Revoke a token; its bot is a member no more."""
+    """Revoke a token; its bot ends with it."""
     async with services.database.write() as connection:
         row = await access_tokens.get(connection, token_id, home.wanted)
         home.require_level(await home.level_of(connection, row.user_id))
-        await access_tokens.revoke(connection, [row.id], services.clock())
-        leave = members.remove_from_project if home.is_project else members.remove_from_group
-        await leave(connection, home.where.row.id, row.user_id)
-        happened = Happened("token_revoked", {"name": row.name})
-        await record(connection, home.where.caller, home.where.entity, happened, services.clock())
+        await revoke(connection, home.where.caller, row, home.where.entity, services.clock())
     return Response(status_code=204)
 
 

@@ -21,6 +21,7 @@ from api.v4.owner_access import OwnerAccess, of_group, of_project
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
 from application.accounts.deploy_token_access import OF_JOBS, purpose_of
+from application.accounts.token_chains import maker_of
 from application.audit import record
 from auth.permissions import Action, GroupAction, require_admin
 from auth.routable_token import deploy_token
@@ -100,7 +101,6 @@ def _values(services: Services, owner: Owner, new: NewDeployToken, plain: str) -
         "name": new.name,
         "username": new.username,
         "scopes": checked_scopes(new.scopes, OF_DEPLOYMENT),
-        "expires_at": new.expires_at,
         "token_hash": digest(plain),
         "names_pod": True,
         "sealed": services.sealer.seal(plain, purpose_of(owner.project_id)) if is_of_jobs else "",
@@ -142,6 +142,8 @@ async def create_deploy_token(
     now, plain = services.clock(), _new_token(services, found)
     values = _values(services, found.owner, new, plain)
     async with services.database.write() as connection:
+        maker = await maker_of(connection, found.caller)
+        values |= {"expires_at": maker.last_moment(new.expires_at), "maker_id": maker.id}
         row = await deploy_tokens.add(connection, found.owner, now, **values)
         happened = Happened("deploy_token_created", {"id": row.id, "name": row.name, "scopes": row.scopes})
         await record(connection, found.caller, found.entity, happened, now)

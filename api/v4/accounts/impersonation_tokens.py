@@ -12,12 +12,14 @@ from fastapi.responses import JSONResponse
 from api.deps import ServicesDep
 from api.routes import RouteList
 from api.v4.access import Id, KnownCallerDep
-from api.v4.accounts.access_tokens import AccessTokenResponse, NewToken, make_personal, revoke, shown
+from api.v4.accounts.access_tokens import AccessTokenResponse, NewToken, make_personal, shown
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
+from application.accounts.token_chains import revoke
 from auth.permissions import Caller, require_admin
 from models.repositories.accounts import access_tokens, accounts
 from models.repositories.accounts.access_tokens import TokenFilter
+from models.repositories.installation.audit import Entity
 from models.repositories.paging import slice_of
 
 router = RouteList(prefix="/users/{user_id}/impersonation_tokens")
@@ -74,5 +76,5 @@ async def revoke_impersonation_token(
     """Revoke one."""
     async with services.database.write() as connection:
         row = await access_tokens.get(connection, token_id, TokenFilter(user_id, impersonation=True))
-        await revoke(connection, services, caller, row)
+        await revoke(connection, caller, row, Entity("user", user_id, ""), services.clock())
     return Response(status_code=204)

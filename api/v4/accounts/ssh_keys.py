@@ -4,7 +4,7 @@ Source: GitLab: "User SSH and GPG keys API", "Keys API".
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
@@ -19,6 +19,7 @@ from api.v4.accounts.impersonation_tokens import AdministratorDep
 from api.v4.pagination import Paging, PagingDep
 from api.v4.parameters import Optionals, given
 from api.v4.representation.people import AccountResponse, account
+from application.accounts.token_chains import maker_of, require_person
 from application.audit import record
 from auth.permissions import Caller
 from auth.ssh_key import fingerprints, read_public_key
@@ -96,10 +97,12 @@ async def _add(services: Services, caller: Caller, user_id: int, new: NewKey) ->
     known, now = read_public_key(new.key), services.clock()
     if new.expires_at is not None and new.expires_at <= now:
         raise FieldsInvalid(expires_at="is invalid: must be a time to come")
-    values = {"title": new.title, "usage_type": new.usage_type, "expires_at": new.expires_at}
-    values |= {"public_key": known.text, "sha256": known.sha256, "md5": known.md5}
+    values: dict[str, Any] = {"title": new.title, "usage_type": new.usage_type, "public_key": known.text}
+    values |= {"sha256": known.sha256, "md5": known.md5}
     async with services.database.write() as connection:
-        person = await accounts.get(connection, user_id)
+        person, maker = await accounts.get(connection, user_id), await maker_of(connection, caller)
+        require_person(person)
+        values |= {"expires_at": maker.last_moment(new.expires_at), "maker_id": maker.id}
         row = await ssh_keys.add(connection, now, user_id=user_id, **values)
         happened = Happened("ssh_key_created", {"id": row.id, "title": row.title, "fingerprint": row.sha256})
         await record(connection, caller, Entity("user", user_id, person.username), happened, now)

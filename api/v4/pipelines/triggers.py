@@ -4,7 +4,7 @@ A token is shown once, when it is made; afterwards its first characters tell it 
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
 from fastapi.responses import JSONResponse
@@ -18,6 +18,7 @@ from api.v4.access import Id, ProjectDep
 from api.v4.pagination import PagingDep
 from api.v4.parameters import given
 from api.v4.representation.people import Person, PersonResponse, person
+from application.accounts.token_chains import maker_of
 from application.audit import record
 from auth.permissions import Action
 from auth.routable_token import trigger_token
@@ -111,14 +112,15 @@ async def create_trigger(
     plain = trigger_token(services.settings.pod_number, row.organisation_id, row.id)
     if new.expires_at is not None and new.expires_at <= now:
         raise FieldsInvalid(expires_at="is invalid: must be a time to come")
-    values = {
+    values: dict[str, Any] = {
         "description": new.description,
         "token_hash": digest(plain),
         "names_pod": True,
         "short_token": plain.removeprefix(TRIGGER)[:SHORT],
-        "expires_at": new.expires_at,
     }
     async with services.database.write() as connection:
+        maker = await maker_of(connection, project.caller)
+        values |= {"expires_at": maker.last_moment(new.expires_at), "maker_id": maker.id}
         key = await triggers.add(connection, row.id, project.caller.user_id, now, **values)
         happened = Happened("trigger_created", {"id": key, "description": new.description})
         await record(connection, project.caller, project.entity, happened, now)

@@ -26,7 +26,8 @@ project = table_of(Project)
 class TokenFilter:
     """Which tokens; empty fields do not narrow. Without `project_id` and `namespace_id` those of people.
 
-    Those of `impersonation` are listed by themselves only: the person that they act as does not see them.
+    Those of `impersonation` are listed by themselves only: the person that they act as does not see them. `of_robots`:
+    whosoever they are, also those of projects and groups.
     """
 
     user_id: int | None = None
@@ -36,6 +37,7 @@ class TokenFilter:
     revoked: bool | None = None
     search: str = ""
     impersonation: bool = False
+    of_robots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ def listed(wanted: TokenFilter) -> Listing[ListedToken]:
     statement = select(token, is_good().label("active")).order_by(token.c.id.desc())
     for column in (token.c.project_id, token.c.namespace_id):
         value = getattr(wanted, column.name)
-        statement = statement.where(column.is_(None) if value is None else column == value)
+        if value is not None:
+            statement = statement.where(column == value)
+        elif not wanted.of_robots:
+            statement = statement.where(column.is_(None))
     statement = statement.where(token.c.impersonation == wanted.impersonation)
     if wanted.user_id is not None:
         statement = statement.where(token.c.user_id == wanted.user_id)

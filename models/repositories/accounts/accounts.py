@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, exists, func, insert, or_, select, update
+from sqlalchemy import CTE, ColumnElement, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -73,17 +73,40 @@ class TokenBearer(UserRow):
     token_id: int
     scopes: Sequence[str]
     last_used_at: datetime | None
+    maker_id: int | None
 
 
 async def by_token(connection: AsyncConnection, token_hash: str) -> TokenBearer | None:
     """The person behind a token that is good, or None."""
-    columns = (access_token.c.id.label("token_id"), access_token.c.scopes, access_token.c.last_used_at)
+    columns = (access_token.c.scopes, access_token.c.last_used_at, access_token.c.maker_id)
     statement = (
-        select(user, *columns)
+        select(user, access_token.c.id.label("token_id"), *columns)
         .join(access_token, access_token.c.user_id == user.c.id)
         .where(access_token.c.token_hash == token_hash, user.c.state == ACTIVE, is_good())
     )
-    return first_of(TokenBearer, await connection.execute(statement))
+    row = first_of(TokenBearer, await connection.execute(statement))
+    return row if row is not None and await is_chain_good(connection, row.maker_id) else None
+
+
+def chain_of(token_id: int) -> CTE:
+    """A token and all that stand above it, which made it: their ids and makers."""
+    columns = (access_token.c.id, access_token.c.maker_id)
+    chain = select(*columns).where(access_token.c.id == token_id).cte("chain", recursive=True)
+    return chain.union(select(*columns).where(access_token.c.id == chain.c.maker_id))
+
+
+async def is_chain_good(connection: AsyncConnection, token_id: int | None) -> bool:
+    """Whether a token and all above it are good, and nobody whose they are is blocked; true for None, which is none."""
+    if token_id is None:
+        return True
+    chain = chain_of(token_id)
+    statement = (
+        select(chain.c.maker_id, and_(is_good(), user.c.state == ACTIVE).label("is_good"))
+        .join(access_token, access_token.c.id == chain.c.id)
+        .join(user, user.c.id == access_token.c.user_id)
+    )
+    rows = (await connection.execute(statement)).all()
+    return all(row.is_good for row in rows) and any(row.maker_id is None for row in rows)
 
 
 def is_good() -> ColumnElement[bool]:

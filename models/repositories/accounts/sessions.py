@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.columns import table_of
-from models.repositories.accounts.accounts import ACTIVE, access_token, is_good, user
+from models.repositories.accounts.accounts import ACTIVE, access_token, is_chain_good, user
 from models.rows.accounts import UserRow
 from models.tables.sessions import EndedSession
 from models.typed_rows import first_of
@@ -19,8 +19,8 @@ async def person_of(
 ) -> UserRow | None:
     """The person of a session that is good; None where it was signed out, all were ended, or its token is worthless.
 
-    `token_id` is that of the access token that the person signed in with, 0 for none. Without an `epoch` there is no
-    session, but the token alone.
+    `token_id` is that of the access token that the person signed in with, 0 for none, and less for one of another pod.
+    Without an `epoch` there is no session, but the token alone.
     """
     rules = [
         user.c.id == user_id,
@@ -28,8 +28,10 @@ async def person_of(
         true() if epoch is None else user.c.session_epoch == epoch,
         ~exists().where(ended.c.session_id == session_id),
     ]
-    if token_id:
-        rules.append(exists().where(access_token.c.id == token_id, access_token.c.user_id == user.c.id, is_good()))
+    if token_id > 0:
+        rules.append(exists().where(access_token.c.id == token_id, access_token.c.user_id == user.c.id))
+        if not await is_chain_good(connection, token_id):
+            return None
     return first_of(UserRow, await connection.execute(select(user).where(*rules)))
 
 

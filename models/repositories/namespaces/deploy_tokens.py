@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import table_of
+from models.repositories.accounts.accounts import is_chain_good
 from models.repositories.namespaces.group_ancestry import lies_in
 from models.repositories.owner import Owner
 from models.repositories.paging import Listing
@@ -73,7 +74,8 @@ async def revoke(connection: AsyncConnection, token_id: int, now: datetime) -> N
 async def by_token(connection: AsyncConnection, username: str, token_hash: str, now: datetime) -> DeployTokenRow | None:
     """The good token that a user name and this hash show, or None."""
     shown = (deploy_token.c.token_hash == token_hash) & (deploy_token.c.username == username)
-    return first_of(DeployTokenRow, await connection.execute(select(deploy_token).where(shown, is_active(now))))
+    row = first_of(DeployTokenRow, await connection.execute(select(deploy_token).where(shown, is_active(now))))
+    return row if row is not None and await is_chain_good(connection, row.maker_id) else None
 
 
 async def opens(connection: AsyncConnection, row: DeployTokenRow, project_id: int) -> bool:

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound
 from models.columns import table_of
+from models.repositories.accounts.accounts import is_chain_good
 from models.repositories.paging import Listing
 from models.rows.triggers import PipelineTriggerRow
 from models.tables.triggers import PipelineTrigger
@@ -32,7 +33,7 @@ async def get(connection: AsyncConnection, trigger_id: int, project_id: int) -> 
 
 
 async def add(connection: AsyncConnection, project_id: int, owner_id: int, now: datetime, **values: Any) -> int:
-    """Keep a new trigger: `description`, `token_hash`, `short_token`, `expires_at`, `names_pod`."""
+    """Keep a new trigger: `description`, `token_hash`, `short_token`, `expires_at`, `names_pod`, `maker_id`."""
     row = {"project_id": project_id, "owner_id": owner_id, "created_at": now, "updated_at": now, **values}
     made: int = (await connection.execute(insert(trigger).values(**row).returning(trigger.c.id))).scalar_one()
     return made
@@ -54,7 +55,8 @@ async def by_token(
 ) -> PipelineTriggerRow | None:
     """The trigger of this project behind a token that has not expired, or None."""
     rule = (trigger.c.project_id == project_id) & (trigger.c.token_hash == token_hash)
-    return first_of(PipelineTriggerRow, await connection.execute(select(trigger).where(rule, has_not_expired(now))))
+    row = first_of(PipelineTriggerRow, await connection.execute(select(trigger).where(rule, has_not_expired(now))))
+    return row if row is not None and await is_chain_good(connection, row.maker_id) else None
 
 
 def has_not_expired(now: datetime) -> ColumnElement[bool]:

@@ -36,6 +36,7 @@ class Done:
 def _set(done: Done, person: str, **values: Any) -> None:
     credential = Credential(done.step.name, person, done.document["token"], tuple(done.document["scopes"]), **values)
     credential.key = done.document["id"]
+    credential.maker = credential.maker or (done.shown if done.shown.scopes is not None else None)
     done.world.credentials[credential.name] = credential
     done.world.names[credential.name] = str(credential.key)
     done.world.things["token", credential.key] = Thing(person)
@@ -45,7 +46,8 @@ def _made_bot(done: Done) -> None:
     bot = Person(f"bot-{done.step.name}", done.document["user_id"])
     done.world.people[bot.name] = bot
     done.owner().members[bot.name] = done.given["access_level"]
-    _set(done, bot.name)
+    bot.bot = True
+    _set(done, bot.name, makes=False)
     done.world.things["token_id", done.document["id"]] = Thing(bot.name, done.given["access_level"])
     if isinstance(done.owner(), Project):
         done.world.made.setdefault((done.step.side, "token_id"), []).append(done.step.name)
@@ -70,7 +72,13 @@ def _token_over(done: Done) -> None:
 def _rotated(done: Done) -> None:
     old = next(each for each in done.world.credentials.values() if str(each.key) == str(done.given["token"]))
     old.good = False
-    _set(done, old.person)
+    made = [each for each in done.world.credentials.values() if each.maker is old]
+    by_itself = done.shown in old.chain() or done.shown.scopes is None
+    _set(done, old.person, makes=old.makes, maker=old.maker if by_itself else done.shown)
+    new = done.world.credentials[done.step.name]
+    new.maker = old.maker if by_itself else done.shown
+    for each in made:
+        each.maker = new
 
 
 def _blocked(*, blocked: bool) -> Callable[[Done], None]:
@@ -176,7 +184,7 @@ EFFECTS: Final[Mapping[str, Callable[[Done], None]]] = {
     f"POST {P}/share": _share,
     f"DELETE {P}/share/{{shared_group_id}}": _unshared,
     f"POST {API}/users/{{user_id}}/personal_access_tokens": lambda done: _set(done, done.person().name),
-    f"POST {API}/users/{{user_id}}/impersonation_tokens": lambda done: _set(done, done.person().name),
+    f"POST {API}/users/{{user_id}}/impersonation_tokens": lambda done: _set(done, done.person().name, makes=False),
     f"POST {API}/user/personal_access_tokens": lambda done: _set(done, done.shown.person),
     **{f"POST {where}/access_tokens": _made_bot for where in (P, G)},
     f"DELETE {API}/personal_access_tokens/{{token}}": _token_over,

@@ -27,12 +27,15 @@ POST PUT DELETE A/runners P/issues P/trigger/pipeline P/ref/*/pipeline P/merge_r
 POST A/projects: known adds-project:namespace_id
 POST A/groups A/organizations: known adds-group:parent_id
 * / /-/components /-/events /-/palette /-/api /-/unsubscribe/* A/users/{user_id}/events A/groups A/projects: any
+POST /-/profile/personal_access_tokens A/user/personal_access_tokens A/user/keys: known makes
 * /-/profile/* /-/runners* /projects/new /projects: known
 GET A/runners A/runners/queue A/personal_access_tokens A/metadata A/version A/namespaces: known
 GET A/users A/users/{user_id} A/users/{user_id}/keys* A/users/{user_id}/*projects A/users/{user_id}/status: known
 * A/admin/* A/application/* A/audit_events A/deploy_tokens A/features* A/hooks* A/keys* A/license A/pod*: admin
+POST A/users/{user_id}/*_tokens A/users/{user_id}/keys: admin makes of-person
 * A/runners/all A/runners/reset_registration_token A/users* G/projects/{moved_project}: admin
 * A/runners/{runner_id}* A/user/runners: maint
+POST A/personal_access_tokens/{token}/rotate: known admin|mine:token rotates:token
 * A/personal_access_tokens/{token}*: known admin|mine:token
 * A/user/keys/{key_id}: mine:key_id
 * A/user/* A/user A/events A/issues A/merge_requests A/notification_settings A/search A/markdown: known
@@ -43,6 +46,8 @@ POST PUT DELETE G/variables*: g-maint
 GET G G/* A/organizations/{group} A/namespaces/{group} /groups/{group}*: g-see
 POST PUT DELETE G/labels* G/milestones*: known g-planner
 DELETE G/members/{user_id}: g-own|self
+POST G/access_tokens/{token_id}/rotate: g-own rotates:token_id
+POST G/access_tokens G/deploy_tokens: g-own makes
 * G G/*: g-own
 GET P P/members* P/events P/templates/*: see
 * P/notification_settings: known see
@@ -70,7 +75,9 @@ POST P/share: maint level:group_access
 PUT P/transfer: own adds-project:namespace
 POST DELETE P P/archive P/unarchive P/pipelines/{pipeline_id} P/merge_requests/{iid}: own
 PUT P: maint own|without:visibility
-POST P/access_tokens: maint level:access_level
+POST P/access_tokens/{token_id}/rotate: maint bot:token_id rotates:token_id
+POST P/access_tokens: maint level:access_level makes
+POST P/deploy_tokens P/triggers: maint makes
 POST DELETE P/access_tokens/*: maint bot:token_id
 POST P/merge_requests/{iid}/discussions P/merge_requests/{iid}/notes W/merge_requests/{iid}/notes: known read live
 POST P/merge_requests/{iid}/discussions/{discussion_id}/notes P/repository/commits/{sha}/comments: known read live
@@ -231,6 +238,26 @@ def bare(q: Question, kind: str) -> str:
     return str(q.given.get(kind, kind) or "")
 
 
+def makes(q: Question, _: str) -> bool:
+    """Whether what they show makes tokens and keys: those of robots and impersonation tokens make none."""
+    return q.shown is None or q.shown.makes
+
+
+def rotates(q: Question, kind: str) -> bool:
+    """Whether what they show may replace a token: itself, what it made, others if it makes any, but no maker of it."""
+    if q.shown is None or q.shown.scopes is None:
+        return True
+    found = [each for each in q.world.credentials.values() if str(each.key) == str(q.given.get(kind, ""))]
+    above = [each for each in q.shown.chain() if each is not q.shown]
+    own = any(q.shown in each.chain() for each in found)
+    return own or (q.shown.makes and not any(each in above for each in found))
+
+
+def of_person(q: Question, _: str) -> bool:
+    """Whether it is for a person: a robot has the token that it was made with."""
+    return not any(each.bot for each in q.world.people.values() if str(each.key) == str(q.given["user_id"]))
+
+
 WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
     "any": lambda q, _: True,
     "unasked": lambda q, _: True,
@@ -247,6 +274,9 @@ WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
     "mine": lambda q, kind: q.who is not None and q.thing(kind).author == q.who.name,
     "self": lambda q, _: q.who is not None and str(q.who.key) == q.given["user_id"],
     "not-above": not_above,
+    "makes": makes,
+    "rotates": rotates,
+    "of-person": of_person,
     "without": lambda q, kind: kind not in q.given,
     "push": lambda q, kind: moves(q, [push for push, _ in fits(q.project.branches, bare(q, kind))]),
     "merge": lambda q, kind: moves(q, [one for pair in fits(q.project.branches, bare(q, kind)) for one in pair]),
@@ -288,7 +318,8 @@ def verdict(q: Question, path: str) -> Verdict:
         return Verdict(None, reason)
     line, words = rule_of(q.method, q.route)
     if q.shown is not None and words != ("unasked",):
-        is_over = not q.shown.good or (q.who is not None and q.who.blocked)
+        chain = q.shown.chain()
+        is_over = any(not each.good or q.world.people[each.person].blocked for each in chain)
         if q.shown.scopes is None and (is_over or ".git/" in path):
             return verdict(replace(q, shown=None), path)  # a session that is over is none, and git knows of none
         if is_over:

@@ -15,6 +15,7 @@ class Person:
     external: bool = False
     blocked: bool = False
     makes_groups: bool = True
+    bot: bool = False
 
 
 @dataclass
@@ -55,7 +56,10 @@ class Thing(NamedTuple):
 
 @dataclass
 class Credential:
-    """What somebody shows. `scopes` None is a session: everything; `good` is over once it ended or was revoked."""
+    """What somebody shows. `scopes` None is a session: everything; `good` is over once it ended or was revoked.
+
+    `maker` is the token that made it, with which it ends; `makes` whether it makes others.
+    """
 
     name: str
     person: str
@@ -66,6 +70,12 @@ class Credential:
     kind: str = "token"
     group: str = ""
     project: str = ""
+    maker: "Credential | None" = None
+    makes: bool = True
+
+    def chain(self) -> "list[Credential]":
+        """It, what made it, what made that, and so on."""
+        return [self, *(self.maker.chain() if self.maker is not None else ())]
 
 
 class Verdict(NamedTuple):

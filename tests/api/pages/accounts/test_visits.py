@@ -344,3 +344,17 @@ async def test_a_visitor_makes_tokens_of_the_pod_that_they_visit(pods: Pods) -> 
         assert (revoked.status_code, revoked.url.path) == (200, tokens)
         async with pods.sites[AWAY].client(headers={"PRIVATE-TOKEN": f"glpat-{plain}"}) as client:
             assert (await client.get("/api/v4/user")).status_code == 401
+
+
+async def test_a_visit_that_a_token_began_makes_no_tokens(pods: Pods) -> None:
+    """Home alone knows when the token ends with which somebody signed in there."""
+    await pods.project(AWAY, "acme")
+    await member(pods, AWAY, "acme")
+    person = await pods.sites[HOME].with_token((await ada(pods, HOME)).id, "ada")
+    tokens = f"/-/visits/{AWAY}/personal_access_tokens"
+    async with pods.browser() as browser:
+        await browser.post("/users/sign_in", data={"username": "ada", "password": person.token})
+        page = await browser.get(tokens)
+        assert (page.status_code, page.url.path) == (200, tokens)
+        made = await browser.post(tokens, data={"name": "mine", "scopes": ["api"]})
+        assert (made.status_code, "with your password" in made.text) == (403, True)

@@ -317,3 +317,14 @@ async def test_addresses_of_a_ref_lead_to_its_latest_job(site: Site) -> None:
         "main/browse",
     ):
         assert (await get(site, f"{project}/{wrong}")).status_code in {404, 422}
+
+
+async def test_a_report_of_a_session_that_a_token_began_ends_with_the_session(site: Site) -> None:
+    base = await with_archive(site, archive(FILES))
+    reader, origin = await site.person("reader", 20), {"origin": site.services.settings.url}
+    async with site.client(headers=origin) as client, site.client() as frame:
+        await client.post("/users/sign_in", data={"username": "reader", "password": reader.token})
+        opened = (await client.get(f"{base}/raw/report/index.html")).headers["location"]
+        assert (await frame.get(opened)).status_code == 200
+        assert (await client.post("/users/sign_out")).status_code == 303
+        assert (await frame.get(opened)).status_code == 404
