@@ -115,7 +115,7 @@ POST P/releases P/repository/tags: dev live tag:tag_name
 DELETE P/repository/tags/{tag}: dev live maint|loose-tag:tag
 DELETE P/repository/branches/{branch}: dev live maint|loose:branch
 DELETE P/repository/merged_branches: dev live
-* P/repository/*: dev live push:branch
+* P/repository/*: dev live push:branch|trial
 PUT P/triggers/{trigger_id}: maint mine:trigger_id
 POST P/job_token_scope/allowlist: maint knows:target_project_id
 POST P/job_token_scope/groups_allowlist: maint sees:target_group_id
@@ -211,10 +211,10 @@ def deploys(q: Question, kind: str) -> bool:
 
 def adds(q: Question, key: Any, word: str, least: int) -> bool:
     """Whether a group lets them make a project or a group in it; without one, whether they make groups at the top."""
-    if q.admin or not key:
+    if not key:
         return q.admin or (q.who is not None and q.who.makes_groups)
-    groups = named(q.world.groups, key)
-    return any(q.level_in_group(group) >= max(least, CREATORS[getattr(group, word)]) for group in groups)
+    levels = [(60 if q.admin else q.level_in_group(each), getattr(each, word)) for each in named(q.world.groups, key)]
+    return any(level >= max(least, CREATORS[makers]) for level, makers in levels)
 
 
 def not_above(q: Question, _: str) -> bool:
@@ -259,8 +259,7 @@ def of_person(q: Question, _: str) -> bool:
 
 
 WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
-    "any": lambda q, _: True,
-    "unasked": lambda q, _: True,
+    **dict.fromkeys(("any", "unasked"), lambda q, _: True),
     "nobody": lambda q, _: False,
     "known": lambda q, _: q.who is not None,
     "admin": lambda q, _: q.admin,
@@ -278,6 +277,7 @@ WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
     "rotates": rotates,
     "of-person": of_person,
     "without": lambda q, kind: kind not in q.given,
+    "trial": lambda q, _: bool(q.given.get("dry_run")),  # it writes nothing
     "push": lambda q, kind: moves(q, [push for push, _ in fits(q.project.branches, bare(q, kind))]),
     "merge": lambda q, kind: moves(q, [one for pair in fits(q.project.branches, bare(q, kind)) for one in pair]),
     "tag": lambda q, kind: moves(q, fits(q.project.tags, bare(q, kind))),
