@@ -1,20 +1,23 @@
 """Commits as webhooks tell them; their addresses are added when they are sent."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from domain.errors import PerdureError
 from git.reading.changes import Changed
 from git.reading.commit import Commit
 from git.repository import Repository
 
+MAX_MESSAGE: Final = 50_000
+"""Characters of a message that webhooks are told: a push tells of twenty commits, each of which may say megabytes."""
+
 
 def describe_commit(commit: Commit) -> dict[str, Any]:
     """A commit without the files that it touches."""
     return {
         "id": commit.sha,
-        "message": commit.message,
-        "title": commit.title,
+        "message": commit.message[:MAX_MESSAGE],
+        "title": commit.title[:MAX_MESSAGE],
         "timestamp": commit.authored_at.isoformat(),
         "author": {"name": commit.author_name, "email": commit.author_email},
     }
