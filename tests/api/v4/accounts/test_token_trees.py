@@ -114,7 +114,10 @@ class Tree:
     async def make(self) -> None:
         """Make some credential by some token; it must be refused to whoever makes none, and end in time."""
         by, wanted = self.token(), self.day()
-        kind = self.chance.choice(["personal", "personal", "personal", *KINDS])
+        robots = [one for one in self.nodes if not one.may_make and one.kind in REVOKED_BY_ID and self.is_good(one)]
+        if robots and self.chance.random() < 0.3:
+            by = self.chance.choice(robots)
+        kind = self.chance.choice(["personal", "personal", *KINDS] if by is None or by.may_make else [*KINDS])
         scopes = ["api"] if self.chance.random() < 0.6 else self.chance.sample(SCOPES, 2)
         path, body = KINDS[kind](self, scopes)
         if wanted is not None:
