@@ -23,13 +23,16 @@ LEVEL_NAMES: Final = {
 
 
 class Action(StrEnum):
-    """What a caller wants to do with a project: to know of it, to read it, to work with it, to administer or own it."""
+    """What a caller wants to do with a project: to know of it, to read it, to work with it, to administer or own it.
+
+    To inspect is to read what is for developers: secure files, protected refs, resource groups, variables of pipelines.
+    """
 
     SEE = "see"
     READ = "read"
     PUSH = "push"
     RUN = "run"
-    READ_SECURE_FILES = "read secure files"
+    INSPECT = "inspect"
     ADMINISTER = "administer"
     OWN = "own"
 
@@ -39,7 +42,7 @@ LEVEL_FOR: Final = {
     Action.READ: REPORTER,
     Action.PUSH: DEVELOPER,
     Action.RUN: DEVELOPER,
-    Action.READ_SECURE_FILES: DEVELOPER,
+    Action.INSPECT: DEVELOPER,
     Action.ADMINISTER: MAINTAINER,
     Action.OWN: OWNER,
 }

@@ -54,7 +54,7 @@ def may_read_config(project: ProjectAccess) -> bool:
 
     Who may only read sees which clauses decided, without values that are not for everybody.
     """
-    return project.may(Action.RUN)
+    return project.may(Action.INSPECT)
 
 
 @router.get("/config")
@@ -125,7 +125,7 @@ def _drawn(
 @router.get("/config.yml")
 async def config_text(pipeline_id: Id, services: ServicesDep, project: PageProjectDep) -> Response:
     """The merged YAML as a file. Raises `NotFound`."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         await pipelines.get(connection, pipeline_id, project.row.id)
         kept = await configurations.of_pipeline(connection, pipeline_id)

@@ -49,8 +49,8 @@ class Boarding(Optionals):
     auto_merge: bool = False
 
 
-def _require_trains(project: ProjectAccess) -> None:
-    project.require(Action.PUSH)
+def _require_trains(project: ProjectAccess, action: Action) -> None:
+    project.require(action)
     if not project.row.merge_trains_enabled:
         raise Forbidden("Forbidden: the project has no merge trains; set merge_trains_enabled.")
 
@@ -64,14 +64,14 @@ async def list_trains(
     sort: Literal["asc", "desc"] = "desc",
 ) -> JSONResponse:
     """The cars of all trains of a project."""
-    _require_trains(project)
+    _require_trains(project, Action.INSPECT)
     return await _page(services, project, paging, "", scope, ascending=sort == "asc")
 
 
 @router.get("/merge_requests/{iid}")
 async def get_car(iid: Id, project: ProjectDep, services: ServicesDep) -> TrainCarResponse:
     """Where a merge request is on its train."""
-    _require_trains(project)
+    _require_trains(project, Action.INSPECT)
     async with services.database.read() as connection:
         row = await merge_requests.find(connection, project.row.id, iid)
         car = await trains.get(connection, row.id)
@@ -88,7 +88,7 @@ async def list_train(
     sort: Literal["asc", "desc"] = "asc",
 ) -> JSONResponse:
     """The cars of the train of one target branch."""
-    _require_trains(project)
+    _require_trains(project, Action.INSPECT)
     return await _page(services, project, paging, decoded(branch), scope, ascending=sort == "asc")
 
 
@@ -124,7 +124,7 @@ async def put_on_train(
     not merge, 405 while something stands in the way, 422 when the branches do not go together, 409 when `sha` is not
     the head of the source branch or it is on the train already.
     """
-    _require_trains(found.project)
+    _require_trains(found.project, Action.PUSH)
     await require_merge(found.project, found.row.target_branch)
     standing = (await assess(services, found.here)).standing
     later = asked.auto_merge or asked.when_pipeline_succeeds
@@ -167,7 +167,7 @@ async def _train(services: Services, found: MergeRequestAccess) -> list[TrainCar
 @router.delete("/merge_requests/{iid}", status_code=204)
 async def take_off_train(found: MergeRequestDep, services: ServicesDep) -> Response:
     """Take a merge request off its train; what is behind it is tested anew. Answers 405 while it is being merged."""
-    _require_trains(found.project)
+    _require_trains(found.project, Action.PUSH)
     now = services.clock()
     async with services.database.write() as connection:
         row = await merge_requests.lock(connection, found.row.id)

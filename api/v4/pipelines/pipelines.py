@@ -130,7 +130,7 @@ async def full(services: Services, pipeline_id: int, project: ProjectRow) -> Pip
 @router.get("/pipelines/{pipeline_id}/variables")
 async def variables_of_pipeline(found: PipelineDep, services: ServicesDep) -> list[PipelineVariableResponse]:
     """The variables that the pipeline was started with; whoever may start pipelines may see them."""
-    found.project.require(Action.RUN)
+    found.project.require(Action.INSPECT)
     return [
         {
             "variable_type": variable.get("variable_type", "env_var"),

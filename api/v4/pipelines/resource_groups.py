@@ -47,7 +47,7 @@ class GroupAccess:
 
 async def group_of(key: str, project: ProjectDep, services: ServicesDep) -> GroupAccess:
     """The resource group of a path. Raises `NotFound`."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         return GroupAccess(await resource_groups.get(connection, project.row.id, decoded(key)), project)
 
@@ -58,7 +58,7 @@ GroupDep = Annotated[GroupAccess, Depends(group_of)]
 @router.get("", response_model=list[ResourceGroupResponse])
 async def list_resource_groups(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The resource groups of a project, oldest first."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         statement = resource_groups.of_project(project.row.id)
         page = await slice_of(connection, statement, paging.number, paging.size)
@@ -76,6 +76,7 @@ async def change_resource_group(
     changes: Annotated[Changes, Depends(given(Changes))], found: GroupDep, services: ServicesDep
 ) -> ResourceGroupResponse:
     """Give a resource group another order; it holds for those that wait already."""
+    found.project.require(Action.RUN)
     if changes.process_mode is not None:
         async with services.database.write() as connection:
             await resource_groups.set_mode(connection, found.row.id, changes.process_mode, services.clock())

@@ -73,7 +73,7 @@ def _shown(row: SecureFileRow) -> SecureFileResponse:
 @router.get("", response_model=list[SecureFileResponse])
 async def list_secure_files(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The secure files of a project, the oldest first; developers may, and jobs of theirs."""
-    project.require(Action.READ_SECURE_FILES)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         found = await slice_of(connection, secure_files.of_project(project.row.id), paging.number, paging.size)
     return paging.response([_shown(row) for row in found.rows], found.total)
@@ -130,7 +130,7 @@ async def remove_secure_file(file_id: Id, project: ProjectDep, services: Service
 
 async def _row(project: ProjectAccess, services: Services, file_id: int) -> SecureFileRow:
     """A file of a project whose files the caller may read. Raises `NotFound`, `Forbidden`."""
-    project.require(Action.READ_SECURE_FILES)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         return await secure_files.get(connection, project.row.id, file_id)
 

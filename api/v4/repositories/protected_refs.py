@@ -126,7 +126,7 @@ async def list_protected_branches(
     project: ProjectDep, services: ServicesDep, paging: PagingDep, search: str = ""
 ) -> JSONResponse:
     """The protected branches of a project."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     statement = protected_refs.branches_of(project.row.id, search)
     async with services.database.read() as connection:
         found = await slice_of(connection, statement, paging.number, paging.size)
@@ -136,7 +136,7 @@ async def list_protected_branches(
 @router.get("/protected_branches/{name}")
 async def get_protected_branch(name: str, project: ProjectDep, services: ServicesDep) -> ProtectedBranchResponse:
     """One protected branch, by its exact name or pattern."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         return branch(await protected_refs.get(connection, project.row.id, decoded(name), is_tag=False))
 
@@ -192,7 +192,7 @@ async def unprotect_branch(name: str, project: ProjectDep, services: ServicesDep
 @router.get("/protected_tags", response_model=list[ProtectedTagResponse])
 async def list_protected_tags(project: ProjectDep, services: ServicesDep, paging: PagingDep) -> JSONResponse:
     """The protected tags of a project."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         statement = protected_refs.tags_of(project.row.id)
         found = await slice_of(connection, statement, paging.number, paging.size)
@@ -202,7 +202,7 @@ async def list_protected_tags(project: ProjectDep, services: ServicesDep, paging
 @router.get("/protected_tags/{name}")
 async def get_protected_tag(name: str, project: ProjectDep, services: ServicesDep) -> ProtectedTagResponse:
     """One protected tag, by its exact name or pattern."""
-    project.require(Action.RUN)
+    project.require(Action.INSPECT)
     async with services.database.read() as connection:
         return tag(await protected_refs.get(connection, project.row.id, decoded(name), is_tag=True))
 
