@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from application.pipelines.sealed_values import opened_variables
 from application.pushes import push
 from application.pushes.push import finish_abandoned
 from domain.errors import Unavailable
@@ -127,7 +128,7 @@ async def test_push_options_become_variables(site: Site) -> None:
     tree = await work_tree(site)
     await git("push", "-q", "-o", "ci.variable=DEPTH=a=b", await remote(site), "main", cwd=tree)
     (made,) = await pipelines_of(site)
-    assert made.variables == [{"key": "DEPTH", "value": "a=b"}]
+    assert opened_variables(site.services.sealer, made.variables) == [{"key": "DEPTH", "value": "a=b"}]
 
 
 async def test_branches_and_tags_get_a_pipeline_each_and_deletions_none(site: Site) -> None:

@@ -178,7 +178,7 @@ async def test_a_downstream_project_gets_only_what_it_is_handed(here: Installati
     config = f"go: {{variables: {{HANDED: $NAMED}}, trigger: {{project: {path}, {forward}}}}}\n"
     parent = await here.begin({".gitlab-ci.yml": config})
     row = await here.downstream(parent, "go")
-    assert [(item["key"], item["value"]) for item in row.variables] == [("HANDED", SECRET)]
+    assert [(item["key"], item["value"]) for item in here.given(row)] == [("HANDED", SECRET)]
     found = await given(here.site)
     assert found["CI_PROJECT_PATH"] == path
     assert {"GUARDED", "NAMED"}.isdisjoint(found)
@@ -191,7 +191,7 @@ async def test_on_an_unprotected_branch_nothing_can_be_handed_down(here: Install
     await call(here.site, "DELETE", "/protected_branches/main")
     parent = await here.begin({".gitlab-ci.yml": config})
     row = await here.downstream(parent, "go")
-    assert [(item["key"], item["value"]) for item in row.variables] == [("HANDED", "<>")]
+    assert [(item["key"], item["value"]) for item in here.given(row)] == [("HANDED", "<>")]
 
 
 async def test_a_child_pipeline_has_those_of_its_own_ref(here: Installation) -> None:

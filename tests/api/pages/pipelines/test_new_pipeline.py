@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from application.pipelines.sealed_values import opened_variables
 from models.repositories.pipelines import pipelines
 from tests.api.pages.test_pages import EVIL, browser
 from tests.api.v4.site import Person, Site
@@ -54,7 +55,8 @@ async def test_the_form_asks_for_inputs_and_described_variables_and_starts_what_
     async with site.services.database.read() as connection:
         row = await pipelines.get(connection, pipeline_id)
     assert (row.source, row.user_id, row.ref, row.sha, row.tag) == ("web", person.id, "main", sha, False)
-    assert row.variables == [{"key": "TARGET", "value": "production"}, {"key": "A", "value": "1 2"}]
+    variables = opened_variables(site.services.sealer, row.variables)
+    assert variables == [{"key": "TARGET", "value": "production"}, {"key": "A", "value": "1 2"}]
     await site.world.settle(pipeline_id)
     job = await site.world.job()
     told = {item["key"]: item["value"] for item in job["variables"]}
