@@ -33,8 +33,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "Leases",
         "the tick that ends an outage and its bonus are one transaction",
         "loops/sweeper.py",
-        ("lease_tick)\n            if tick is None:"),
-        ("lease_tick)\n        async with self._database.write() as connection:\n            if tick is None:"),
+        ("lease_tick)\n            held ="),
+        ("lease_tick)\n        async with self._database.write() as connection:\n            held ="),
         ("tests/loops/test_ticks.py::test_killed_between_the_tick_and_the_bonus_the_outage_is_found_again"),
     ),
     Removal(

@@ -54,8 +54,7 @@ GET P P/members* P/events P/templates/*: see
 * W/jobs/{job_id}/allow P/storage: read admin
 GET P/access_tokens* P/audit_events P/deploy_tokens* P/hooks* P/incoming_hooks P/integrations* P/job_token_scope*: maint
 GET P/mirror/pull P/protected_environments* P/runners P/subscriptions P/triggers* P/uploads P/uploads/{upload_id}: maint
-GET P/variables*: maint
-* P/artifacts W/settings/integrations*: maint
+* P/artifacts P/variables* W/settings/integrations*: maint
 * W/jobs/{job_id}/artifacts/delete: maint live merge:main deploy:job_id
 DELETE P/jobs/{job_id}/artifacts: maint live merge:main deploy:job_id
 GET P/pipeline_schedules/{schedule_id}/variables*: read maint|mine:schedule_id
@@ -76,19 +75,16 @@ PUT P/transfer: own adds-project:namespace
 POST DELETE P P/archive P/unarchive P/pipelines/{pipeline_id} P/merge_requests/{iid}: own
 PUT P: maint own|without:visibility
 POST P/access_tokens/{token_id}/rotate: maint bot:token_id rotates:token_id
-POST P/access_tokens: maint level:access_level makes
-POST P/deploy_tokens P/triggers: maint makes
+POST P/access_tokens P/deploy_tokens P/triggers: maint level:access_level makes
 POST DELETE P/access_tokens/*: maint bot:token_id
 POST P/merge_requests/{iid}/discussions P/merge_requests/{iid}/notes W/merge_requests/{iid}/notes: known read live
 POST P/merge_requests/{iid}/discussions/{discussion_id}/notes P/repository/commits/{sha}/comments: known read live
 * P/merge_requests/{iid}/discussions/{discussion_id} W/merge_requests/{iid}/discussions/*: known read live dev|mine:iid
 * P/merge_requests/{iid}/*/{note_id}: known read live maint|mine:note_id
 POST PUT DELETE P/labels* P/milestones*: planner live
-POST P/statuses/{sha}: dev live merge:main
 POST PUT P/ci/lint P/uploads P/resource_groups/{key} /{path}.git/git-receive-pack: dev live
 POST P/pipeline P/pipeline_schedules: dev live merge:ref
-POST P/mirror/pull: dev live
-POST P/pipelines/*/cancel W/pipelines/*/cancel: dev live merge:main
+POST P/pipelines/*/cancel W/pipelines/*/cancel P/statuses/{sha}: dev live merge:main
 * P/jobs/*/keep W/jobs/*/keep P/jobs/{job_id}/cancel W/jobs/{job_id}/cancel: dev live merge:main deploy:job_id
 POST P/deployments: dev live deploy:environment
 PUT P/deployments/*: dev live deploy:deployment_id
@@ -99,22 +95,20 @@ POST W/environments/*/deployments/*: dev live merge:main deploy:deployment_id
 PUT P/merge_requests/{iid} W/merge_requests/{iid}: known read dev|mine:iid live
 POST PUT P/*/merge P/*/cancel_merge* P/merge_trains/* W/*/merge W/*/train W/*/cancel_auto_merge: dev live merge:main
 POST PUT P/merge_requests/{iid}/rebase W/merge_requests/{iid}/rebase: dev live loose:feature
-POST W/merge_requests/*approve W/merge_requests/*/pipelines W/*/leave_train: dev live
+POST P/mirror/pull W/merge_requests/*approve W/merge_requests/*/pipelines W/*/leave_train: dev live
 POST W/merge_requests W/pipelines* W/pipeline_schedules W/pipeline_schedules/new: dev live
 POST W/environments P/environments: dev live deploy:name
-* P/merge_requests* P/merge_trains/*: dev live
+* P/merge_requests* P/merge_trains/* P/repository/merged_branches: dev live
 POST W/merge_requests/{iid}*: known read dev|mine:iid live
 POST P/pipeline_schedules/{schedule_id}/play W/pipeline_schedules/{schedule_id}/play: dev live merge:fix
 * P/pipeline_schedules/*/take_ownership W/pipeline_schedules/*/take_ownership: maint live merge:fix
 DELETE P/pipeline_schedules/{schedule_id}/variables/*: dev live maint|mine:schedule_id merge:fix
-DELETE P/pipeline_schedules/{schedule_id}: dev live maint|mine:schedule_id
-POST W/pipeline_schedules/{schedule_id}/delete: dev live maint|mine:schedule_id
+POST DELETE P/pipeline_schedules/{schedule_id} W/pipeline_schedules/*/delete: dev live maint|mine:schedule_id
 * P/pipeline_schedules/{schedule_id}* W/pipeline_schedules/{schedule_id}*: dev live admin|mine:schedule_id merge:fix
 POST P/releases P/repository/tags: dev live tag:tag_name
 * P/releases/{tag}*: dev live tag:tag
 DELETE P/repository/tags/{tag}: dev live maint|loose-tag:tag
 DELETE P/repository/branches/{branch}: dev live maint|loose:branch
-DELETE P/repository/merged_branches: dev live
 * P/repository/*: dev live push:branch|trial
 PUT P/triggers/{trigger_id}: maint mine:trigger_id
 POST P/job_token_scope/allowlist: maint knows:target_project_id
@@ -158,15 +152,12 @@ class Question:
 
     def level(self, project: Project) -> int:
         """The level in a project: whoever gets into an open one reads it."""
-        return (
-            LEVELS["own"] if self.admin else max(member(project, self.who), 20 if self.opens(project.visibility) else 0)
-        )
+        return 50 if self.admin else max(member(project, self.who), 20 * self.opens(project.visibility))
 
     def level_in_group(self, group: Group) -> int:
         """The level in a group: whoever gets into it, or sees a project in it, sees it."""
-        seen = [self.level(each) > 0 for each in self.world.projects.values() if group in around(each.group)]
-        open_to = self.opens(group.visibility) or any(seen)
-        return LEVELS["own"] if self.admin else max(of_group(group, self.who), 10 if open_to else 0)
+        seen = any(self.level(each) > 0 for each in self.world.projects.values() if group in around(each.group))
+        return 50 if self.admin else max(of_group(group, self.who), 10 * (seen or self.opens(group.visibility)))
 
     def thing(self, kind: str) -> Thing:
         """What a parameter of this name stands for."""
@@ -190,8 +181,9 @@ def member(project: Project, person: Person | None) -> int:
     return max(project.members.get(person.name, 0) if person else 0, of_group(project.group, person), *shared)
 
 
-def fits(rules: Mapping[str, Any], name: str) -> list[Any]:
-    """What the rules say whose name, perhaps with `*`, fits."""
+def fits(rules: Mapping[str, Any], q: Question, kind: str) -> list[Any]:
+    """What the rules say whose name, perhaps with `*`, fits a parameter of the call, or the name itself."""
+    name = str(q.given.get(kind, kind) or "")
     return [rule for pattern, rule in rules.items() if fnmatchcase(name, pattern)]
 
 
@@ -217,30 +209,14 @@ def adds(q: Question, key: Any, word: str, least: int) -> bool:
     return any(level >= max(least, CREATORS[makers]) for level, makers in levels)
 
 
-def not_above(q: Question, _: str) -> bool:
-    """Whether the member of the project that a call is about has no higher level than they."""
-    about = [each.name for each in q.world.people.values() if str(each.key) == q.given["user_id"]]
-    return all(q.level(q.project) >= q.project.members.get(name, 0) for name in about)
+def reaches(q: Question, _: str, least: int, *, in_group: bool = False) -> bool:
+    """Whether they have a level in the project or the group."""
+    return (q.level_in_group(q.group) if in_group else q.level(q.project)) >= least
 
 
-def reaches(q: Question, _: str, least: int) -> bool:
-    """Whether they have a level in the project."""
-    return q.level(q.project) >= least
-
-
-def reaches_in_group(q: Question, _: str, least: int) -> bool:
-    """Whether they have a level in the group."""
-    return q.level_in_group(q.group) >= least
-
-
-def bare(q: Question, kind: str) -> str:
-    """What of a call a word is about: a parameter of this name, or the name itself."""
-    return str(q.given.get(kind, kind) or "")
-
-
-def makes(q: Question, _: str) -> bool:
-    """Whether what they show makes tokens and keys: those of robots and impersonation tokens make none."""
-    return q.shown is None or q.shown.makes
+def about(q: Question) -> list[Person]:
+    """The person that a call is about."""
+    return [each for each in q.world.people.values() if str(each.key) == str(q.given["user_id"])]
 
 
 def rotates(q: Question, kind: str) -> bool:
@@ -248,14 +224,8 @@ def rotates(q: Question, kind: str) -> bool:
     if q.shown is None or q.shown.scopes is None:
         return True
     found = [each for each in q.world.credentials.values() if str(each.key) == str(q.given.get(kind, ""))]
-    above = [each for each in q.shown.chain() if each is not q.shown]
-    own = any(q.shown in each.chain() for each in found)
-    return own or (q.shown.makes and not any(each in above for each in found))
-
-
-def of_person(q: Question, _: str) -> bool:
-    """Whether it is for a person: a robot has the token that it was made with."""
-    return not any(each.bot for each in q.world.people.values() if str(each.key) == str(q.given["user_id"]))
+    others = q.shown.makes and not any(each in q.shown.chain()[1:] for each in found)
+    return others or any(q.shown in each.chain() for each in found)
 
 
 WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
@@ -265,24 +235,24 @@ WORDS: Final[Mapping[str, Callable[[Question, str], bool]]] = {
     "admin": lambda q, _: q.admin,
     "live": lambda q, _: not q.project.archived,
     **{word: partial(reaches, least=least) for word, least in LEVELS.items()},
-    **{f"g-{word}": partial(reaches_in_group, least=least) for word, least in LEVELS.items()},
+    **{f"g-{word}": partial(reaches, least=least, in_group=True) for word, least in LEVELS.items()},
     "planner": lambda q, _: q.admin or member(q.project, q.who) >= 20,
     "g-planner": lambda q, _: q.level_in_group(q.group) >= 20,
     "level": lambda q, kind: q.level(q.project) >= int(q.given.get(kind) or 40),
     "bot": lambda q, kind: q.level(q.project) >= q.thing(kind).level,
     "mine": lambda q, kind: q.who is not None and q.thing(kind).author == q.who.name,
     "self": lambda q, _: q.who is not None and str(q.who.key) == q.given["user_id"],
-    "not-above": not_above,
-    "makes": makes,
+    "not-above": lambda q, _: all(q.level(q.project) >= q.project.members.get(each.name, 0) for each in about(q)),
+    "makes": lambda q, _: q.shown is None or q.shown.makes,  # those of robots and impersonation tokens make none
     "rotates": rotates,
-    "of-person": of_person,
+    "of-person": lambda q, _: not any(each.bot for each in about(q)),  # a robot has the token that it was made with
     "without": lambda q, kind: kind not in q.given,
     "trial": lambda q, _: bool(q.given.get("dry_run")),  # it writes nothing
-    "push": lambda q, kind: moves(q, [push for push, _ in fits(q.project.branches, bare(q, kind))]),
-    "merge": lambda q, kind: moves(q, [one for pair in fits(q.project.branches, bare(q, kind)) for one in pair]),
-    "tag": lambda q, kind: moves(q, fits(q.project.tags, bare(q, kind))),
-    "loose": lambda q, kind: not fits(q.project.branches, bare(q, kind)),
-    "loose-tag": lambda q, kind: not fits(q.project.tags, bare(q, kind)),
+    "push": lambda q, kind: moves(q, [push for push, _ in fits(q.project.branches, q, kind)]),
+    "merge": lambda q, kind: moves(q, [one for pair in fits(q.project.branches, q, kind) for one in pair]),
+    "tag": lambda q, kind: moves(q, fits(q.project.tags, q, kind)),
+    "loose": lambda q, kind: not fits(q.project.branches, q, kind),
+    "loose-tag": lambda q, kind: not fits(q.project.tags, q, kind),
     "deploy": deploys,
     "knows": lambda q, kind: any(q.level(each) >= 10 for each in named(q.world.projects, q.given.get(kind))),
     "sees": lambda q, kind: any(q.level_in_group(each) >= 10 for each in named(q.world.groups, q.given.get(kind))),
@@ -318,8 +288,7 @@ def verdict(q: Question, path: str) -> Verdict:
         return Verdict(None, reason)
     line, words = rule_of(q.method, q.route)
     if q.shown is not None and words != ("unasked",):
-        chain = q.shown.chain()
-        is_over = any(not each.good or q.world.people[each.person].blocked for each in chain)
+        is_over = any(not each.good or q.world.people[each.person].blocked for each in q.shown.chain())
         if q.shown.scopes is None and (is_over or ".git/" in path):
             return verdict(replace(q, shown=None), path)  # a session that is over is none, and git knows of none
         if is_over:
