@@ -115,11 +115,13 @@ class Supervisor:
         back_off = BackOff()
         restarts = record.restarts if record else 0
         while True:
-            record = record or self._start(child, restarts)
-            began, how = time.monotonic(), "does not run"
-            if record:
-                self._living[child.name] = record.identity
-                await exited(record.identity)
+            began = time.monotonic()
+            started = record or self._start(child, restarts)
+            if isinstance(started, str):
+                how = started
+            else:
+                self._living[child.name] = started.identity
+                await exited(started.identity)
                 how = self._bury(child)
             pause = back_off.after(time.monotonic() - began)
             log.warning("%s %s; it is started again in %g s%s", child.name, how, pause, self._last_lines(child))
@@ -184,7 +186,7 @@ class Supervisor:
         task = asyncio.create_task(self._farewell(child, former))
         self._farewells.add(task)
         task.add_done_callback(self._farewells.discard)
-        return new
+        return None if isinstance(new, str) else new
 
     async def _farewell(self, child: Child, former: RunRecord) -> None:
         """Let a process go once another one serves in its place; it serves what is connected to it, and ends."""
@@ -200,8 +202,8 @@ class Supervisor:
         identity = self._living.get(child.name)
         return identity is not None and offer_of(self._folder.home, identity.pid).exists()
 
-    def _start(self, child: Child, restarts: int) -> RunRecord | None:
-        """Start it; None if that is not possible now, with the reason in the log."""
+    def _start(self, child: Child, restarts: int) -> RunRecord | str:
+        """Start it; how it ended if it did at once, or that it does not run, with the reason in the log."""
         try:
             sockets = self._sockets.of(child.socket) if child.socket else []
             with self._folder.open_log(child.name) as output:
@@ -217,13 +219,12 @@ class Supervisor:
                 )
         except OSError as error:
             log.error("%s cannot be started: %s", child.name, error)  # noqa: TRY400  # the reason is the message
-            return None
+            return "does not run"
         self._own[child.name] = process
         log.info("%s started as pid %d", child.name, process.pid)
         identity = identity_of(process.pid)
         if identity is None:
-            self._bury(child)
-            return None
+            return self._bury(child)
         record = RunRecord.of(child.name, identity, child.argv, restarts)
         self.remember(record)
         return record

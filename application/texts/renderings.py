@@ -41,8 +41,13 @@ class Renderings:
         self._asked: dict[tuple[str, int], asyncio.Task[None]] = {}
 
     def written(self, source: Source, key: int, text: str) -> None:
-        """Have HTML made of a text that was just written."""
-        self.ask(source, Beginning(key, text, len(text)))
+        """Have HTML made of a text that was just written, after what is made of the one before."""
+        of = Beginning(key, text, len(text))
+        before = self._asked.get((source.made.name, key))
+        if before is None:
+            self.ask(source, of)
+        else:
+            before.add_done_callback(lambda task: None if task.cancelled() else self.ask(source, of))
 
     def ask(self, source: Source, of: Beginning, shown: str | None = None) -> None:
         """Have HTML made of a text, or of the part of it that is `shown` so, if not too many wait."""

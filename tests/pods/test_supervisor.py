@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from pods.back_off import BackOff
+from pods.child import Child
 from pods.process import identity_of, is_alive
 from pods.run_folder import SUPERVISOR, RunFolder, RunRecord
 from pods.supervisor import Supervisor
@@ -143,6 +144,17 @@ def test_child_that_dies_again_and_again_is_tried_ever_more_slowly(make_home: Ca
     ends = (line.decode().strip() for line in supervisor.stderr if b"has ended" in line)
     assert [next(ends).rpartition(" in ")[2] for _ in range(3)] == ["0 s", "1 s", "2 s"]
     assert home.folder.log_tail("a").splitlines() == ["try"] * 3
+
+
+def test_what_ends_before_it_is_looked_at_is_told_the_same(
+    make_home: Callable[..., Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a process that is gone nothing can be read but its status."""
+    folder = make_home().folder
+    supervisor = Supervisor([], folder)
+    monkeypatch.setattr("pods.supervisor.identity_of", lambda _: None)
+    child = Child("a", (sys.executable, "-c", "raise SystemExit(3)"), {})
+    assert supervisor._start(child, 0) == "has ended with exit status 3"
 
 
 def test_what_has_ended_is_told_with_its_status_and_its_last_lines(make_home: Callable[..., Home]) -> None:

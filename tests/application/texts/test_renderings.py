@@ -73,6 +73,25 @@ async def test_a_note_is_rendered_when_it_is_written_and_again_when_it_is_anothe
     assert await known(here.site, key) is None
 
 
+async def test_a_note_that_is_changed_while_it_is_rendered_is_rendered_again(
+    here: Merging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def held(self: Renderings, shown: str) -> tuple[str | None, float]:
+        begun.set()
+        await go_on.wait()
+        return f"<p>{shown}</p>\n", 0.0
+
+    monkeypatch.setattr(Renderings, "_html", held)
+    note = await here.good("POST", NAME, json={"body": "first"})
+    await begun.wait()
+    await here.good("PUT", f"{NAME}/{note['id']}", json={"body": "second"})
+    go_on.set()
+    await settled(here.site, note["id"])
+    assert await html(here.site, note["id"]) == "<p>second</p>\n"
+
+
 @pytest.mark.parametrize("text", [WIDE, "x" * (MAX_RENDERED + 1)], ids=["costs too much", "too long"])
 async def test_what_is_not_rendered_is_looked_at_once(here: Merging, text: str) -> None:
     note = await here.good("POST", NAME, json={"body": text})
@@ -108,7 +127,7 @@ async def test_another_version_of_the_renderer_renders_again(here: Merging) -> N
     assert await known(here.site, key) is None
     async with here.site.services.database.read() as connection:
         (of,) = await rendered_texts.beginnings(connection, NOTES, [key], 10)
-    here.site.services.renderings.ask(NOTES, of)
+    here.site.services.renderings.written(NOTES, key, of.text)  # also while the first one rests
     await settled(here.site, key)
     assert await html(here.site, key) == "<p>x</p>\n"
 

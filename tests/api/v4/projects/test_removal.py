@@ -113,6 +113,9 @@ async def test_developers_erase_their_own_jobs_maintainers_all_and_nobody_one_th
         assert (await one.post(path)).status_code == 403
         async with site.services.database.write() as connection:
             await connection.execute(update(jobs).values(user_id=developer.id))
+        assert (await one.post(path)).status_code == 403, "main is protected: developers change nothing of its jobs"
+        protection = f"/api/v4/projects/{site.world.project_id}/protected_branches/main"
+        assert (await other.delete(protection)).status_code == 204
         assert (await one.post(path)).status_code == 201
         await site.world.pipeline(ONE)
         running = await site.world.job()
