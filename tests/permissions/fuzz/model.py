@@ -17,6 +17,7 @@ NO_OPINION: Final = {
     "* /users/*": "signing in and out asks who somebody is, not what they may",
     "POST /-/profile/password": "asks for the old password, which nobody here has",
     "* /-/visits*": "there is one pod",
+    "POST */statuses/{sha}": "its ref is that of the commit's newest pipeline: tests/permissions/test_verbs.py",
 }
 
 RULES: Final = """
@@ -42,8 +43,8 @@ POST A/personal_access_tokens/{token}/rotate: known admin|mine:token rotates:tok
 GET G/access_tokens* G/audit_events G/hooks* G/protected_environments*: g-own
 GET G/deploy_tokens* G/runners G/tag_sets G/variables*: g-maint
 POST PUT DELETE G/variables*: g-maint
-* G/notification_settings G/search: known g-see
-GET G G/* A/organizations/{group} A/namespaces/{group} /groups/{group}*: g-see
+* A/namespaces/{group} G/notification_settings G/search: known g-see
+GET G G/* A/organizations/{group} /groups/{group}*: g-see
 POST PUT DELETE G/labels* G/milestones*: known g-planner
 DELETE G/members/{user_id}: g-own|self
 POST G/access_tokens/{token_id}/rotate: g-own rotates:token_id
@@ -65,6 +66,7 @@ GET W/environments/{environment_id}/edit: dev live deploy:environment_id
 * W/pipeline_schedules/{schedule_id}/edit: dev live admin|mine:schedule_id merge:fix
 * W/jobs/{job_id}/erase P/jobs/{job_id}/erase: maint|mine:job_id dev live merge:main deploy:job_id
 * P/jobs/*/play P/*/retry W/jobs/*/play W/*/retry W/jobs/*/unschedule: dev live merge:main deploy:job_id
+GET P/ci/lint: known read
 * P/fork P/star P/unstar P/search P/merge_requests/{iid}/merge_ref: known read
 GET P/* W/* /{path} /{path}/badges/* /-/project/{project}/uploads/*: read
 POST P/members: maint level:access_level
@@ -84,7 +86,7 @@ POST P/merge_requests/{iid}/discussions/{discussion_id}/notes P/repository/commi
 POST PUT DELETE P/labels* P/milestones*: planner live
 POST PUT P/ci/lint P/uploads P/resource_groups/{key} /{path}.git/git-receive-pack: dev live
 POST P/pipeline P/pipeline_schedules: dev live merge:ref
-POST P/pipelines/*/cancel W/pipelines/*/cancel P/statuses/{sha}: dev live merge:main
+POST P/pipelines/*/cancel W/pipelines/*/cancel: dev live merge:main
 * P/jobs/*/keep W/jobs/*/keep P/jobs/{job_id}/cancel W/jobs/{job_id}/cancel: dev live merge:main deploy:job_id
 POST P/deployments: dev live deploy:environment
 PUT P/deployments/*: dev live deploy:deployment_id
@@ -95,7 +97,8 @@ POST W/environments/*/deployments/*: dev live merge:main deploy:deployment_id
 PUT P/merge_requests/{iid} W/merge_requests/{iid}: known read dev|mine:iid live
 POST PUT P/*/merge P/*/cancel_merge* P/merge_trains/* W/*/merge W/*/train W/*/cancel_auto_merge: dev live merge:main
 POST PUT P/merge_requests/{iid}/rebase W/merge_requests/{iid}/rebase: dev live loose:feature
-POST P/mirror/pull W/merge_requests/*approve W/merge_requests/*/pipelines W/*/leave_train: dev live
+POST P/merge_requests/{iid}/pipelines W/merge_requests/*/pipelines: dev live merge:feature
+POST P/mirror/pull W/merge_requests/*approve W/*/leave_train: dev live
 POST W/merge_requests W/pipelines* W/pipeline_schedules W/pipeline_schedules/new: dev live
 POST W/environments P/environments: dev live deploy:name
 * P/merge_requests* P/merge_trains/* P/repository/merged_branches: dev live
@@ -138,7 +141,6 @@ class Question:
 
     @property
     def who(self) -> Person | None:
-        """The person who calls."""
         return None if self.shown is None else self.world.people[self.shown.person]
 
     @property
@@ -160,7 +162,6 @@ class Question:
         return 50 if self.admin else max(of_group(group, self.who), 10 * (seen or self.opens(group.visibility)))
 
     def thing(self, kind: str) -> Thing:
-        """What a parameter of this name stands for."""
         key = str(self.given.get(kind, ""))
         return self.world.things.get((kind, int(key)) if key.isdigit() else (kind, 0), Thing(name=key))
 
@@ -215,7 +216,6 @@ def reaches(q: Question, _: str, least: int, *, in_group: bool = False) -> bool:
 
 
 def about(q: Question) -> list[Person]:
-    """The person that a call is about."""
     return [each for each in q.world.people.values() if str(each.key) == str(q.given["user_id"])]
 
 
