@@ -56,28 +56,31 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 def seal_row(table: str, row: Document, seal: Change) -> dict[str, Any]:
     """A row with its documents sealed; that of a job has its `plan`, which says what its environment's URL shows."""
     clear = names_in((row.get("plan", {}).get("environment") or {}).get("url", ""))
-    work: Mapping[str, Callable[[Any], Any]] = {
-        "variables": lambda items: seal_variables(items, seal, clear),
-        "why": lambda why: seal_reason(why, seal),
-        "reasons": lambda reasons: seal_reasons(reasons, seal),
-    }
-    return {**row, **{column: work[column](row[column]) for column in COLUMNS.get(table, ())}}
+    return _with_documents(
+        table, row, lambda items: seal_variables(items, seal, clear), lambda why: seal_reason(why, seal)
+    )
 
 
 def open_row(table: str, row: Document, open_: Change) -> dict[str, Any]:
     """A row with its documents in clear."""
+    return _with_documents(table, row, lambda items: open_variables(items, open_), lambda why: open_reason(why, open_))
+
+
+def _with_documents(
+    table: str, row: Document, variables: Callable[[Any], Any], reason: Callable[[Document], Document]
+) -> dict[str, Any]:
     work: Mapping[str, Callable[[Any], Any]] = {
-        "variables": lambda items: open_variables(items, open_),
-        "why": lambda why: open_reason(why, open_),
-        "reasons": lambda reasons: _each_reason(reasons, lambda why: open_reason(why, open_)),
+        "variables": variables,
+        "why": reason,
+        "reasons": lambda reasons: _each_reason(reasons, reason),
     }
     return {**row, **{column: work[column](row[column]) for column in COLUMNS.get(table, ())}}
 
 
 def _renamed(item: Document, before: str, after: str, change: Change) -> dict[str, Any]:
-    return {
-        after if name == before else name: change(value) if name == before else value for name, value in item.items()
-    }
+    if before not in item:
+        return dict(item)
+    return {name: value for name, value in item.items() if name != before} | {after: change(item[before])}
 
 
 def _with_clauses(why: Document, change: Callable[[Document], Document]) -> dict[str, Any]:
@@ -100,10 +103,8 @@ def _is_told(value: str) -> bool:
 def _opened_clause(clause: Document, open_: Change) -> Document:
     if "sealed" not in clause:
         return clause
-    opened = {name: open_(value) for name, value in clause["sealed"].items()}
-    return {name: value for name, value in clause.items() if name != "sealed"} | {
-        "values": {**clause["values"], **opened}
-    }
+    opened = {**clause["values"], **{name: open_(value) for name, value in clause["sealed"].items()}}
+    return {name: value for name, value in clause.items() if name != "sealed"} | {"values": opened}
 
 
 def _each_reason(reasons: Document, change: Callable[[Document], Document]) -> dict[str, Any]:

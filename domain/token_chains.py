@@ -54,7 +54,7 @@ class Maker:
         return _within(self.ends_on, wanted)
 
     def last_moment(self, wanted: datetime | None) -> datetime | None:
-        """The same to the second."""
+        """The moment at which what it makes ends. Raises `FieldsInvalid` for one that is wanted and too late."""
         return _within(None if self.ends_on is None else datetime.combine(self.ends_on, time(), UTC), wanted)
 
 

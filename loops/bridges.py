@@ -15,15 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from application.bridges import elsewhere
 from application.bridges.downstream import Elsewhere, Existing, Wish, wish_of
 from application.bridges.targets import Denied
-from application.pipelines.prepared import Prepared
-from application.pipelines.sealed_values import seal_of
+from application.pipelines.prepared import Prepared, save_faulty
 from application.services import Services
 from domain.pipelines.bridges import CREATION_FAILED
 from domain.pipelines.status import Status
 from loops.outbox_rows import OutboxRowsLoop
 from loops.rounds import every
 from models.notifications import BRIDGES, OTHER_PODS
-from models.repositories.pipelines import bridges, cross_pod, outbox, pipelines
+from models.repositories.pipelines import bridges, cross_pod, outbox
 from models.repositories.pipelines.bridges import Bridge
 from models.rows.outbox import UnsentRow
 
@@ -106,15 +105,7 @@ class BridgeLoop(OutboxRowsLoop):
         if isinstance(wish, Denied):
             shown = None
             if wish.request is not None:
-                shown = await pipelines.create_ended(
-                    connection,
-                    wish.request,
-                    Status.FAILED,
-                    now,
-                    seal=seal_of(self._services.sealer),
-                    reason="config_error",
-                    errors=wish.text,
-                )
+                shown = await save_faulty(self._services, connection, wish.request, wish.text)
             await bridges.refuse(connection, bridge, wish.reason, wish.text, now, downstream_id=shown)
             return None
         if isinstance(wish, Elsewhere):  # calls of pods that may be away are not this loop's

@@ -11,16 +11,14 @@ from typing import Final
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from application.pipelines.prepared import Prepared
-from application.pipelines.sealed_values import seal_of
+from application.pipelines.prepared import Prepared, save_faulty
 from application.schedules.scheduled import Failed, Wish, wish_of
 from application.services import Services
 from domain.errors import StorageFull, Unavailable
-from domain.pipelines.status import Status
 from domain.schedules.ticks import Outcome
 from loops.due_rows import MAX_ATTEMPTS, LockedRowsLoop
 from models.notifications import OUTBOX, TICKS, schedule_topic
-from models.repositories.pipelines import pipelines, schedule_ticks
+from models.repositories.pipelines import schedule_ticks
 from models.rows.schedules import ScheduleTickRow
 
 MAX_CONCURRENT: Final = 8
@@ -95,15 +93,7 @@ class TickLoop(LockedRowsLoop[ScheduleTickRow]):
             return made
         shown = None
         if wish.request is not None:
-            shown = await pipelines.create_ended(
-                connection,
-                wish.request,
-                Status.FAILED,
-                now,
-                seal=seal_of(self._services.sealer),
-                reason="config_error",
-                errors=wish.reason,
-            )
+            shown = await save_faulty(self._services, connection, wish.request, wish.reason)
         await schedule_ticks.settle(connection, tick.id, Outcome.FAILED, now, reason=wish.reason, pipeline_id=shown)
         return None
 

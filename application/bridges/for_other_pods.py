@@ -5,24 +5,19 @@ from dataclasses import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from application.bridges.targets import Denied, compiled, denied, pipeline_of_project
-from application.pipelines.prepared import Prepared
-from application.pipelines.sealed_values import seal_of
+from application.pipelines.prepared import FAULTY, Prepared, save_faulty
 from application.pods.cross_pod_people import person_of_pod
 from application.pods.other_pods import known_directory, require_places
 from application.services import Services
 from domain.errors import Invalid, PerdureError, Refused, StorageFull, Unavailable
 from domain.pipelines.bridges import CREATION_FAILED, NO_PROJECT, TEXT_OF
 from domain.pipelines.cross_pod import DownstreamRequest, DownstreamResponse, PipelineState
-from domain.pipelines.status import Status
 from domain.pods.directory import Directory, Pod
 from domain.pods.placement import home_of
 from models.notifications import OUTBOX
 from models.repositories.pipelines import cross_pod, pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.rows.cross_pod import CrossPodUpstreamRow
-
-FAULTY = "config_error"
-"""The failure reason of a pipeline that shows the faults of its configuration."""
 
 
 async def downstream_pipeline(
@@ -128,10 +123,7 @@ async def _save(
 ) -> int:
     """Write the pipeline, or one that shows the faults of its configuration."""
     if isinstance(wish, Denied):
-        seal, now = seal_of(services.sealer), services.clock()
-        return await pipelines.create_ended(
-            connection, target, Status.FAILED, now, seal=seal, reason=FAULTY, errors=wish.text
-        )
+        return await save_faulty(services, connection, target, wish.text)
     made = await wish.save(services, connection)
     if made is None:
         raise Invalid(TEXT_OF[CREATION_FAILED])

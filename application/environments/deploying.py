@@ -17,7 +17,7 @@ async def require_deploy(connection: AsyncConnection, project: ProjectAccess, en
 
 
 async def require_deploy_to(connection: AsyncConnection, project: ProjectAccess, name: str, tier: str) -> None:
-    """The same for an environment that need not be there yet."""
+    """Raise `Forbidden` unless the caller may deploy to an environment of this name, which need not be there yet."""
     target = deploy_permissions.Target(project.row.id, name, tier)
     _raise(await deploy_permissions.refusal_of(connection, target, project.caller.user_id))
 

@@ -1,15 +1,14 @@
 """What is sealed in the rows of an organisation: opened by the key of the pod that it leaves, sealed by the other's."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from application.accounts import deploy_token_access
-from application.pipelines.sealed_values import seal_of
+from application.pipelines.sealed_values import opening_of, seal_of
 from auth.encryption import Sealer
 from domain.pods.belongings import BELONGINGS, Carried
 from domain.sealed_documents import open_row, seal_row
-from domain.sealed_for import CHAT, FORGE, HOOK, HOOK_BODY, MESSAGE, PIPELINE
+from domain.sealed_for import CHAT, FORGE, HOOK, HOOK_BODY, MESSAGE
 from models.repositories.hooks import incoming_hooks
 from models.repositories.moves.row_text import Values
 from models.repositories.owner import Owner
@@ -38,7 +37,7 @@ def resealed(source: Sealer, target: Sealer) -> Callable[[str, Values], Values]:
 
     def work(name: str, row: Values) -> Values:
         changed = _changed(name, row, lambda text, purpose: target.seal(source.open(text, purpose), purpose))
-        return seal_row(name, open_row(name, changed, partial(source.open, purpose=PIPELINE)), seal_of(target))
+        return seal_row(name, open_row(name, changed, opening_of(source)), seal_of(target))
 
     return work
 
@@ -47,7 +46,7 @@ def opened(sealer: Sealer) -> Callable[[str, Values], Values]:
     """Opens a row's secrets. Raises `Invalid` for one that cannot be opened."""
 
     def work(name: str, row: Values) -> Values:
-        return open_row(name, _changed(name, row, sealer.open), partial(sealer.open, purpose=PIPELINE))
+        return open_row(name, _changed(name, row, sealer.open), opening_of(sealer))
 
     return work
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -26,6 +27,17 @@ from git.repository import Repository
 from models.repositories.pipelines import pipelines
 from models.repositories.pipelines.pipelines import PipelineRequest
 from models.rows.projects import ProjectRow
+
+FAULTY: Final = "config_error"
+"""The failure reason of a pipeline that shows why it could not be made."""
+
+
+async def save_faulty(services: Services, connection: AsyncConnection, request: PipelineRequest, faults: str) -> int:
+    """Write a pipeline without jobs that shows why it could not be made; its id."""
+    now, seal = services.clock(), seal_of(services.sealer)
+    return await pipelines.create_ended(
+        connection, request, Status.FAILED, now, seal=seal, reason=FAULTY, errors=faults
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,7 @@ class Prepared:
             return await pipelines.create_ended(connection, self.request, Status.SKIPPED, now, seal=seal, why=self.skip)
         if self.plan is not None:
             return await pipelines.create(connection, self.request, self.plan, now, self.places, seal=seal)
-        failed = {"reason": "config_error", "errors": self.fault}
-        return await pipelines.create_ended(connection, self.request, Status.FAILED, now, seal=seal, **failed)
+        return await save_faulty(services, connection, self.request, self.fault)
 
     def report(self, services: Services, project: ProjectRow, pipeline_id: int | None, name: str = "") -> list[str]:
         """What the pusher shall read; `name` is what the pipeline is for, if not its ref."""

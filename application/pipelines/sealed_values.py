@@ -22,14 +22,19 @@ def seal_of(sealer: Sealer) -> Change:
     return partial(sealer.seal, purpose=PIPELINE)
 
 
+def opening_of(sealer: Sealer) -> Change:
+    """What opens a value of a pipeline or a job again. Raises `Invalid` with a wrong key."""
+    return partial(sealer.open, purpose=PIPELINE)
+
+
 def opened_variables(sealer: Sealer, items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The variables that a pipeline or a job was given, in clear. Raises `Invalid` with a wrong key."""
-    return open_variables(items, partial(sealer.open, purpose=PIPELINE))
+    return open_variables(items, opening_of(sealer))
 
 
 def reason_shown(sealer: Sealer, why: Mapping[str, Any], *, may_run: bool) -> dict[str, Any]:
     """A reason as somebody may see it (`domain.config.why.why_shown`); it is opened for those who see its values."""
-    return why_shown(open_reason(why, partial(sealer.open, purpose=PIPELINE)) if may_run else why, may_run=may_run)
+    return why_shown(open_reason(why, opening_of(sealer)) if may_run else why, may_run=may_run)
 
 
 def with_opened_variables(sealer: Sealer, rows: Around) -> Around:

@@ -28,7 +28,7 @@ class Listing(Generic[Kind]):
     """Columns of `statement` that people fill with as much as they like."""
 
     def without_texts(self) -> "Listing[Kind]":
-        """The same with nothing in these columns, for who shows none of them."""
+        """A listing of the same rows with empty texts, for a caller who shows none of them."""
         left_out = {column.key for column in self.texts}
         columns = [
             literal("").label(column.key) if column.key in left_out else column
@@ -73,7 +73,7 @@ async def require_size(connection: AsyncConnection, texts: Select[Any], advice: 
 
 
 def too_large(size: int, advice: str) -> TooLarge:
-    """What is raised for so many bytes of text in one response."""
+    """The error for a response with so many bytes of people's texts."""
     most = f"at most {RESPONSE_BYTES // 1024**2} MiB are sent at once"
     return TooLarge(f"Request Entity Too Large: these are {size / 1024**2:.1f} MiB of text; {most}. {advice}.")
 

@@ -28,7 +28,7 @@ class MergeRequestNoteRow:
 
 @dataclass(frozen=True, slots=True)
 class NoteHeading:
-    """The same without what it says, which may be a megabyte."""
+    """A row of `models.tables.merge_request_notes.MergeRequestNote` without its body, which may be a megabyte."""
 
     id: int
     merge_request_id: int

@@ -1,11 +1,13 @@
 """Pipelines, their stages and jobs."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
+from domain.pipelines.status import COMPLETE, Status
 from models.columns import (
     BIG,
     COUNTING,
@@ -34,10 +36,14 @@ def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...
     )
 
 
-OPEN_PIPELINE: Final = "pipeline.status NOT IN ('canceled', 'failed', 'skipped', 'success')"
+def _listed(states: Iterable[str]) -> str:
+    return ", ".join(f"'{state}'" for state in sorted(states))
+
+
+OPEN_PIPELINE: Final = f"pipeline.status NOT IN ({_listed(COMPLETE)})"
 """Of few pipelines: a statement that says it in these words reads them by an index of their own."""
-OPEN_BRIDGE: Final = "job.downstream_id IS NOT NULL AND job.status IN ('manual', 'running')"
-"""The same of bridges that have triggered a pipeline and have not ended."""
+OPEN_BRIDGE: Final = f"job.downstream_id IS NOT NULL AND job.status IN ({_listed((Status.RUNNING, Status.MANUAL))})"
+"""Of bridges that have triggered a pipeline and have not ended: these words, too, have an index of their own."""
 
 
 class Pipeline(SQLModel, table=True):

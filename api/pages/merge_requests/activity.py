@@ -34,7 +34,7 @@ _COMMITS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is looked at: a page of all threads, a page of one thread, or one note."""
+    """The part of a merge request's activity on one page: some of its threads, a part of one thread, or one note."""
 
     number: int = 1
     thread: str = ""
@@ -50,7 +50,7 @@ async def window_of(
     thread: Annotated[str, Query(max_length=64)] = "",
     note: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
 ) -> Window:
-    """What the address of a page asks for."""
+    """The part of the activity that the query of an address asks for."""
     return Window(number, thread, note)
 
 
@@ -99,7 +99,7 @@ class _Found:
 
 
 async def activity_of(services: Services, notes: NoteAccess, window: Window) -> Activity:
-    """What the caller may read of it. Raises `NotFound` for a thread or note that is not there."""
+    """The threads and notes of a merge request that the caller may read. Raises `NotFound` where one is missing."""
     seen = notes.seen()
     async with services.database.read() as connection:
         found = await _found(connection, seen, window)

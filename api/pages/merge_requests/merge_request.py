@@ -33,7 +33,7 @@ router = RouteList(prefix=f"{PREFIX}/-/merge_requests/{{iid}}")
 
 
 async def values_of(services: Services, look: Look, window: Window) -> dict[str, Any]:
-    """What the templates of the page are given."""
+    """The values for the templates of a merge request's page, by name."""
     await fair_turn()
     activity = await activity_of(services, NoteAccess(look.found), window)
     description = (await shown_texts(services, REQUESTS, [look.row.id])).get(look.row.id)

@@ -14,11 +14,11 @@ from api.pages.frame.responses import SECURITY
 from api.pages.pipelines.tab import draw_head, head_events, pages, show
 from api.pages.projects.home import Number
 from api.routes import RouteList
+from api.services import Services
 from api.v4.access import Id
 from application.access import ProjectAccess
 from application.jobs.explaining import absent_jobs
 from application.pipelines.sealed_values import reason_shown
-from application.services import Services
 from auth.permissions import Action
 from domain.config.merged import merged_yaml, parts_of
 from domain.errors import NotFound

@@ -1,6 +1,5 @@
 """Access tokens of people, projects and groups: listed, revoked, replaced."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -76,12 +75,6 @@ async def get(connection: AsyncConnection, token_id: int, wanted: TokenFilter) -
     return row
 
 
-async def revoke(connection: AsyncConnection, token_ids: Sequence[int], now: datetime) -> None:
-    """Tokens that are worth nothing from now on."""
-    rule = token.c.id.in_(list(token_ids)) & token.c.revoked_at.is_(None)
-    await connection.execute(update(token).where(rule).values(revoked_at=now))
-
-
 async def organisation_of(connection: AsyncConnection, row: AccessTokenRow) -> int:
     """The organisation of the project or group whose token it is; 0 for one of a person."""
     if row.project_id is not None:
@@ -95,7 +88,9 @@ async def replace(
     connection: AsyncConnection, row: AccessTokenRow, token_hash: str, now: datetime, **values: Any
 ) -> int:
     """A new token in the place of an old one, which is revoked; its id."""
-    await revoke(connection, [row.id], now)
+    await connection.execute(
+        update(token).where(token.c.id == row.id, token.c.revoked_at.is_(None)).values(revoked_at=now)
+    )
     kept = ("user_id", "project_id", "namespace_id", "name", "description", "scopes", "created_by", "impersonation")
     same = {name: getattr(row, name) for name in kept}
     statement = insert(token).values(**{**same, **values}, token_hash=token_hash, created_at=now)

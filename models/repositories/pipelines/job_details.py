@@ -62,6 +62,5 @@ async def group_of(connection: AsyncConnection, group_id: int) -> ResourceGroupR
 
 async def environment_url(connection: AsyncConnection, job_id: int) -> str:
     """The address of a job's environment as its configuration writes it; empty for none."""
-    plan = (await connection.execute(select(job.c.plan).where(job.c.id == job_id))).scalar()
-    place = (plan or {}).get("environment") or {}
-    return str(place.get("url", ""))
+    place = (await connection.execute(select(job.c.plan["environment"]).where(job.c.id == job_id))).scalar()
+    return str((place or {}).get("url", ""))

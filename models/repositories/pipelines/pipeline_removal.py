@@ -136,7 +136,7 @@ def _is_latest() -> ColumnElement[bool]:
 
 async def remove_due(connection: AsyncConnection, of: Policy, ids: Collection[int], now: datetime) -> list[int]:
     """Remove those of these pipelines whose time is over, by now, and which no other process removes; their ids."""
-    await _lock_jobs(connection, ids)
+    await lock_jobs(connection, ids)
     statement = _due(of, now).where(pipeline.c.id.in_(ids)).order_by(pipeline.c.id)
     rows = (await connection.execute(statement.with_for_update(of=pipeline, skip_locked=True))).all()
     return await remove(connection, [row.id for row in rows])
@@ -144,7 +144,7 @@ async def remove_due(connection: AsyncConnection, of: Policy, ids: Collection[in
 
 async def remove_ended(connection: AsyncConnection, pipeline_id: int) -> bool:
     """Remove one pipeline if it has ended; whether it is gone."""
-    await _lock_jobs(connection, [pipeline_id])
+    await lock_jobs(connection, [pipeline_id])
     statement = select(pipeline.c.id).where(pipeline.c.id == pipeline_id, _ENDED).with_for_update()
     return bool(await remove(connection, (await connection.execute(statement)).scalars().all()))
 
@@ -154,8 +154,8 @@ async def existing(connection: AsyncConnection, ids: Collection[int]) -> set[int
     return set((await connection.execute(select(pipeline.c.id).where(pipeline.c.id.in_(ids)))).scalars())
 
 
-async def _lock_jobs(connection: AsyncConnection, ids: Collection[int]) -> None:
-    """First, as everybody does: whoever records a decision has its jobs before its pipeline."""
+async def lock_jobs(connection: AsyncConnection, ids: Collection[int]) -> None:
+    """Lock the jobs of pipelines, before these: whoever records a decision has its jobs before its pipeline."""
     found = await connection.execute(select(job.c.id).where(job.c.pipeline_id.in_(ids)))
     await lock(connection, found.scalars().all())
 

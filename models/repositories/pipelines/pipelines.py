@@ -130,12 +130,11 @@ async def create(
         _job_row(request, pipeline_id, stage_ids, plan.stages.index(item.stage), position, item, owner.timeout, now)
         for position, item in enumerate(settled(item, place) for item, place in zip(plan.jobs, places, strict=True))
     ]
-    for row in jobs:
-        row["why"] = seal_reason(row["why"], seal)
     await _put_in_places(connection, request.project_id, jobs, places, now)
     demand_ids = await demands.ensure(connection, owner, (row["tags"] for row in jobs), protected=protected)
     for row in jobs:
         row["demand_id"] = demand_ids[demands.tag_key(row["tags"])]
+        row["why"] = seal_reason(row["why"], seal)
     await connection.execute(insert(job), jobs)
     await connection.execute(update(job).where(job.c.pipeline_id == pipeline_id).values(first_id=job.c.id))
     await configurations.put(connection, pipeline_id, plan.merged)

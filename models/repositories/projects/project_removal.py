@@ -46,7 +46,7 @@ async def mark_one(connection: AsyncConnection, project_id: int, now: datetime) 
 
 
 class Removed(Enum):
-    """What of a project one transaction has removed."""
+    """How much of a project one transaction has removed."""
 
     NOTHING = "nothing: a pipeline has not ended"
     PART = "some of its pipelines"
@@ -86,7 +86,7 @@ async def remove_ended(connection: AsyncConnection, project_id: int) -> Removed:
     found = (await connection.execute(first.limit(MAX_BATCH + 1))).scalars().all()
     ids = found[:MAX_BATCH]
     # In the order in which everybody locks: jobs first. With the project's row no pipeline is made meanwhile.
-    await connection.execute(select(job.c.id).where(job.c.pipeline_id.in_(ids)).order_by(job.c.id).with_for_update())
+    await pipeline_removal.lock_jobs(connection, ids)
     await connection.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
     if await unfinished(connection, project_id):
         return Removed.NOTHING

@@ -39,7 +39,7 @@ RELEASES: Final = Source(table_of(Release), "description", table_of(RenderedRele
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is known of a text without reading it; `is_html`: there is HTML of it, of `size` characters."""
+    """The length of a text, and the `size` of its HTML in characters if there `is_html`; neither was read for it."""
 
     owner_id: int
     length: int
