@@ -59,6 +59,8 @@ CONFIG: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 _HEADER: Final = 256
 """Bytes of the line before an object, at most, and of its end."""
 COMMIT_LIMIT: Final = 1024 * 1024
+LOOSE_REFS: Final = 200
+"""Refs that may be files of their own: each push and fetch reads all of them, 10,000 in 100 ms, packed in 5 ms."""
 STALE_AFTER: Final = 3600.0
 """Seconds after which a lock file has certainly lost its owner; git holds one for milliseconds."""
 
@@ -165,7 +167,8 @@ class Repository:
     async def keep(self, pipeline_id: int, sha: str) -> None:
         """Hold a pipeline's commit by `refs/pipelines/<id>`, so that a force-push never loses it. May be repeated.
 
-        The caller has just read the commit. A ref is a file with a sha in it, so no git is started for it.
+        The caller has just read the commit. A ref is a file with a sha in it, so no git is started for it; this one
+        never names another commit, so whoever packs it meanwhile loses nothing.
         """
         await asyncio.to_thread(_write_ref, self.path / "refs" / "pipelines" / str(int(pipeline_id)), checked_sha(sha))
 
@@ -173,7 +176,8 @@ class Repository:
         """Let one of the refs that only the server writes name a commit that is there, wherever it was. Durable."""
         if not name.startswith(HIDDEN_FROM_PUSH):
             raise Invalid(f"{name} is not a ref of the server's own.")
-        await asyncio.to_thread(_write_ref, self.path / checked_ref(name), checked_sha(sha))
+        # By git, whose lock whoever packs refs heeds.
+        await run([self._git_dir, "update-ref", checked_ref(name), checked_sha(sha)])
         await self.harden([name])
 
     def _loose_branch(self, ref: str) -> str | None:
@@ -194,6 +198,17 @@ class Repository:
             folders.update((self.path / ref).parents)
         inside = [folder for folder in folders if folder.is_relative_to(self.path)]
         await asyncio.to_thread(_sync_folders, inside)
+
+    async def pack_refs(self, limit: int = LOOSE_REFS) -> bool:
+        """Make lines of one file of all refs that are files of their own, where there are more; whether there were."""
+        if await asyncio.to_thread(self._count_loose_refs) <= limit:
+            return False
+        await run([self._git_dir, "pack-refs", "--all"])
+        await self.harden()
+        return True
+
+    def _count_loose_refs(self) -> int:
+        return sum(len(names) for _, _, names in os.walk(self.path / "refs"))
 
     async def sweep(self, older_than: float = STALE_AFTER) -> int:
         """Remove lock files and half-received packs that a killed git left; how many. `older_than` is in seconds."""

@@ -53,6 +53,7 @@ class RetentionLoop:
             await self.sweep_refs()
             self._has_swept = True
         await self.remove_pipelines()
+        await self.pack_refs()
         await self.remove_dead_rows()
 
     async def remove_pipelines(self) -> int:
@@ -111,6 +112,13 @@ class RetentionLoop:
             await token_chains.end_robots(connection)
         return total
 
+    async def pack_refs(self) -> int:
+        """Pack the refs of repositories that have many loose ones, as each pipeline leaves one; of how many."""
+        async with self._database.read() as connection:
+            known = await projects.everything(connection)
+        found = [self._repository(row.id) for row in known]
+        return sum([await _pack(repository) for repository in found if repository is not None])
+
     async def sweep_refs(self) -> int:
         """Remove refs of pipelines that are no more; how many. A ref is made only after its pipeline."""
         async with self._database.read() as connection:
@@ -140,3 +148,11 @@ async def forget(repository: Repository | None, removed: Sequence[int]) -> None:
         await forget_pipelines(repository, removed)
     except PerdureError as error:
         log.warning("refs of removed pipelines stay for now", repository=str(repository.path), error=str(error))
+
+
+async def _pack(repository: Repository) -> bool:
+    try:
+        return await repository.pack_refs()
+    except PerdureError as error:
+        log.warning("refs stay loose until the next round", repository=str(repository.path), error=str(error))
+        return False

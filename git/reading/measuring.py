@@ -4,6 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
+from domain.projects.ref_names import HEADS
+from git.reading.ref_presence import first_packed
 from git.repository import Repository
 
 
@@ -28,7 +30,4 @@ def is_empty(repository: Repository) -> bool:
     heads = repository.path / "refs" / "heads"
     if any(names for _, _, names in os.walk(heads)):
         return False
-    try:
-        return b" refs/heads/" not in (repository.path / "packed-refs").read_bytes()
-    except FileNotFoundError:
-        return True
+    return not first_packed(repository.path, HEADS).startswith(HEADS)

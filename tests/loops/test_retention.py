@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select, update
 from sqlmodel import SQLModel
 
 from domain.pipelines.status import Status
-from git.repository import Repositories
+from git.repository import LOOSE_REFS, Repositories
 from git.transport.snapshot import KEPT
 from loops.retention import RetentionLoop
 from models.columns import table_of
@@ -212,6 +212,20 @@ async def test_refs_that_a_killed_process_left_go_at_the_next_start(house: House
     await git("pack-refs", "--all", cwd=house.repository_of.path)
     assert await house.loop.sweep_refs() == 2
     assert [ref.name for ref in await house.repository_of.refs(KEPT.rstrip("/"))] == [f"{KEPT}{kept}"]
+
+
+async def test_refs_of_many_pipelines_are_packed_and_still_there(house: House) -> None:
+    await house.repository()
+    assert await house.loop.pack_refs() == 0
+    for key in range(1, LOOSE_REFS + 2):
+        await house.repository_of.keep(key, house.sha)
+    (house.repository_of.path / "packed-refs.lock").touch()  # another process packs
+    assert await house.loop.pack_refs() == 0
+    (house.repository_of.path / "packed-refs.lock").unlink()
+    assert await house.loop.pack_refs() == 1
+    assert not list((house.repository_of.path / "refs" / "pipelines").iterdir())
+    assert len(await house.repository_of.refs(KEPT.rstrip("/"))) == LOOSE_REFS + 1
+    assert await house.loop.pack_refs() == 0
 
 
 async def test_rows_that_nobody_needs_go_after_their_time(house: House) -> None:
