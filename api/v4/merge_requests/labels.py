@@ -15,7 +15,7 @@ from api.v4.merge_requests.planning_access import PlanningAccess, planning_of_gr
 from api.v4.owned_routes import mounted, of_owner
 from api.v4.pagination import PagingDep
 from api.v4.parameters import Optionals, given
-from domain.errors import Forbidden, Invalid
+from domain.errors import Invalid, NotFound
 from domain.projects.labels import checked_name, color_of, text_color
 from models.repositories.paging import slice_of
 from models.repositories.projects import labels
@@ -108,7 +108,8 @@ async def _change(planning: PlanningAccess, services: Services, reference: str, 
 
 def _require_own(planning: PlanningAccess, row: LabelRow) -> None:
     if (row.project_id, row.namespace_id) != (planning.owner.project_id, planning.owner.namespace_id):
-        raise Forbidden(f"Forbidden: {row.name} is the label of a group around it; change it there.")
+        # As GitLab, which looks for the owner's own labels only.
+        raise NotFound(f"Label Not Found: {row.name} is the label of a group around it; change it there.")
 
 
 routes = RouteList()
