@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from application.services import Services
-from auth.permissions import Action, Caller, level_of, require
+from auth.permissions import LEVEL_FOR, Action, Caller, level_of, require
 from domain.errors import Forbidden, NotFound, Unauthenticated
 from domain.merge_requests.merge_request import own_branch_of
 from domain.pods.directory import BLOCK_BITS
@@ -12,7 +14,7 @@ from domain.projects.protection import Protection
 from models.repositories.accounts import members
 from models.repositories.installation.audit import Entity
 from models.repositories.namespaces import job_token_access
-from models.repositories.projects import projects, protected_refs
+from models.repositories.projects import project_removal, projects, protected_refs
 from models.repositories.projects.projects import Viewer
 from models.rows.accounts import UserRow
 from models.rows.pipelines import PipelineRow
@@ -100,7 +102,7 @@ async def access_to(
     for a project that is not there as for one that the caller may not know of: the time of an answer tells neither.
     """
     async with services.database.read() as connection:
-        row = await projects.find(connection, reference)
+        row = await projects.find(connection, reference, removed=True)
         member = await members.level_in_project(connection, 0 if row is None else row.id, caller.user_id)
         if caller.job_id and not await job_token_access.allows(
             connection, row, caller.job_project_id, caller.job_groups
@@ -109,11 +111,23 @@ async def access_to(
         if row is None:
             raise NotFound("Project Not Found")
         level = level_of(caller, member, row.visibility)
+        if row.removal_asked_at is not None:
+            raise NotFound(await _tell_removal(connection, row, level))
         require(caller, Action.SEE, level, row.visibility)
         protection = await protected_refs.of_project(connection, row.id)
     access = ProjectAccess(row, caller, level, protection, member)
     access.require(least)
     return access
+
+
+async def _tell_removal(connection: AsyncConnection, row: ProjectRow, level: int) -> str:
+    """What is said of a project that is being removed: to its owners how far that is, to others that there is none."""
+    if level < LEVEL_FOR[Action.OWN]:
+        return "Project Not Found"
+    there = await project_removal.left(connection, row.id)
+    running = len(await project_removal.unfinished(connection, row.id))
+    first = f", {running} of which have to end first" if running else ""
+    return f"Project Not Found: {row.full_path} is being removed; {there} of its pipelines are left{first}."
 
 
 async def visible_to(services: Services, user: UserRow, reference: int | str) -> ProjectAccess | None:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import COMPLETE
@@ -71,6 +71,12 @@ async def unfinished(connection: AsyncConnection, project_id: int) -> list[int]:
     """The pipelines of a project that have not ended."""
     rule = (pipeline.c.project_id == project_id) & pipeline.c.status.not_in(sorted(COMPLETE))
     return list((await connection.execute(select(pipeline.c.id).where(rule).order_by(pipeline.c.id))).scalars())
+
+
+async def left(connection: AsyncConnection, project_id: int) -> int:
+    """How many pipelines of a project are there still."""
+    statement = select(func.count()).select_from(pipeline).where(pipeline.c.project_id == project_id)
+    return int((await connection.execute(statement)).scalar_one())
 
 
 async def cancel(connection: AsyncConnection, pipeline_ids: Collection[int], now: datetime) -> None:

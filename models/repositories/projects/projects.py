@@ -74,8 +74,11 @@ async def change(connection: AsyncConnection, project_id: int, **values: Any) ->
     await connection.execute(update(project).where(project.c.id == project_id).values(**values))
 
 
-async def find(connection: AsyncConnection, reference: int | str) -> ProjectRow | None:
-    """A project by its id, its full path or one that it had, or None; one that is being removed is not there."""
+async def find(connection: AsyncConnection, reference: int | str, *, removed: bool = False) -> ProjectRow | None:
+    """A project by its id, its full path or one that it had, or None.
+
+    One that is being removed is not there, unless `removed`.
+    """
     text = str(reference)
     key = decimal_number(text, _MAX_ID)
     if key is None:
@@ -83,7 +86,7 @@ async def find(connection: AsyncConnection, reference: int | str) -> ProjectRow 
         rule = or_(project.c.full_path == text, project.c.id.in_(before))
     else:
         rule = project.c.id == key
-    statement = select(project).where(rule, project.c.removal_asked_at.is_(None))
+    statement = select(project).where(rule, *([] if removed else [project.c.removal_asked_at.is_(None)]))
     own_path_first = statement.order_by((project.c.full_path == text).desc())
     return first_of(ProjectRow, await connection.execute(own_path_first.limit(1)))
 

@@ -69,7 +69,12 @@ async def test_a_project_with_many_pipelines_is_removed_a_few_at_a_time(
     async with site.client(site.root) as client:
         path = f"/api/v4/projects/{site.world.project_id}"
         assert (await client.delete(path)).status_code == 202
-        assert (await client.get(path)).status_code == 404
+        gone = await client.get(path)
+        assert gone.status_code == 404
+        assert gone.json()["message"].endswith(" is being removed; 3 of its pipelines are left.")
+    developer = await site.person("developer", 30)
+    async with site.client(developer) as client:
+        assert (await client.get(path)).json()["message"] == "404 Project Not Found"
     assert (await left(site, Pipeline), await left(site)) == (len(made) - 2, 1)
     async with site.services.database.write() as connection:
         assert await project_removal.remove_ended(connection, site.world.project_id) is Removed.PART
@@ -87,10 +92,14 @@ async def test_a_project_whose_pipeline_runs_is_gone_for_everybody_and_removed_w
     folder = site.services.repositories.path(site.world.project_id)
     owner = await site.person("owner", OWNER)
     async with site.client(owner) as client:
+        full_path = (await client.get(path)).json()["path_with_namespace"]
         gone = await client.delete(path)
         assert (gone.status_code, gone.json()) == (202, {"message": "202 Accepted"})
         assert (await client.delete(path)).status_code == 404
-        assert (await client.get(path)).status_code == 404
+        told = (await client.get(path)).json()["message"]
+        assert told.endswith(" is being removed; 1 of its pipelines are left, 1 of which have to end first.")
+        page = await client.get(f"/{full_path}")
+        assert (page.status_code, "1 of its pipelines are left" in page.text) == (404, True)
         assert (await client.get("/api/v4/projects")).json() == []
         assert (await client.get("/api/v4/projects?membership=true")).json() == []
     loop = loop_of(site)
