@@ -24,6 +24,7 @@ from api.idempotency import IdempotentCalls
 from api.openapi.document import described
 from api.pages.api_document import DOCUMENT
 from api.pages.frame.compression import CompressedPages
+from api.pages.frame.copies import PagesOfCopy
 from api.pages.frame.errors import add_page_errors, refusal_or_page
 from api.pages.frame.form_tokens import FormTokens
 from api.pages.router import router as pages
@@ -68,6 +69,8 @@ def create_framework(services: Services) -> FastAPI:
     app.add_middleware(EncodedPaths)
     app.add_middleware(CallsInTurn, refusal=refusal_or_page)
     app.add_middleware(RateLimited, throttle=Throttle(services.settings.rates), clock=services.clock)
+    if services.mine.is_copy:
+        app.add_middleware(PagesOfCopy, original=services.mine.restored_from)
     app.router.routes.extend(runner_routes())
     app.router.routes.extend(framework_routes())
     return app

@@ -14,16 +14,13 @@ from domain.errors import Refused
 from models.migrate import versions
 from models.repositories.installation import stored_facts
 from models.repositories.installation.stored_facts import StoredInstallation
+from models.rows.installation import COPY as COPY_ITSELF
 from models.session import Database
 from settings import Settings
 
 PATIENCE: Final = 3.0
 """Seconds in which a server has to say which installation it is."""
-COPY: Final = (
-    "This is a copy of installation {original}, restored from a backup: it tells nobody anything, nothing starts by "
-    "itself, and pipelines of the backup stand still. If the original is gone: `perdure down`, `perdure promote`, "
-    "`perdure up`."
-)
+COPY: Final = f"{COPY_ITSELF} If the original is gone: `perdure down`, `perdure promote`, `perdure up`."
 SAID_BY: Final = "PERDURE_EXTERNAL_URL or PERDURE_HOST and PERDURE_FRONT_PORT say"
 _ANOTHER: Final = (
     "{url} leads to another installation ({theirs}) than that of this home ({ours}). {what}Correct the address, which "

@@ -2,6 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
+
+COPY: Final = (
+    "This is a copy of installation {original}, restored from a backup: it tells nobody anything, nothing starts by "
+    "itself, and pipelines of the backup stand still."
+)
+"""What people read of a copy, wherever they meet one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from api.pages.frame.assets import asset_path
+from api.pages.frame.copies import notice_of_copy
 from api.pages.frame.form_tokens import form_token
 from api.pages.frame.glyphs import sprite, symbol_of
 from api.pages.frame.live_parts import Collector, Fragment
@@ -86,6 +87,7 @@ def _environment() -> Environment:
         form_token=form_token,
         lasted=lasted,
         named_pipeline=named_pipeline,
+        notice_of_copy=notice_of_copy,
         ran=ran,
         project_sections=SECTIONS,
         shown=SHOWN,

@@ -1,16 +1,19 @@
 """The pages: what they show, to whom, and that nothing foreign gets in."""
 
 import re
+from dataclasses import replace
 from html import escape
 from urllib.parse import quote
 
 import httpx
 import pytest
 
+from api.app import create_app
 from auth.permissions import REPORTER
 from auth.session_token import COOKIE, issue_session
 from domain.pipelines.status import Status
 from tests import forms
+from tests.api.v4.declared_responses import DeclaredResponses
 from tests.api.v4.site import Person, Site
 
 EVIL = "<script>alert('x')</script>"
@@ -337,3 +340,16 @@ def test_spans_are_said_as_people_say_them(seconds: float, text: str) -> None:
     from api.pages.frame.templates import span
 
     assert span(seconds) == text
+
+
+async def test_every_page_of_a_restored_copy_says_that_it_is_one(site: Site) -> None:
+    """Where people sign in, too, and where there is nothing."""
+    mine = replace(site.services.mine, held_up_to=1, restored_from="4711")
+    copy = replace(site, app=DeclaredResponses(create_app(replace(site.services, mine=mine))))
+    pipelines = f"/{await site.path()}/-/pipelines"
+    for path, person in (("/users/sign_in", None), ("/", site.root), (pipelines, site.root), ("/nowhere", site.root)):
+        for shown, times in ((site, 0), (copy, 1)):
+            async with browser(shown, person) as client:
+                text = (await client.get(path)).text
+            assert text.count("This is a copy of installation 4711, restored from a backup: ") == times, path
+            assert text.count("have the variables of the original: a job that deploys does.") == times
