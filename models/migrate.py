@@ -2,65 +2,49 @@
 
 import asyncio
 import sys
-from functools import cache
-from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Invalid
+from models.schema import VERSION
 from models.session import Database
 from settings import Settings
 
-_FOLDER = Path(__file__).parent / "migrations"
 _ONE_AT_A_TIME = 7_061_970
 """Key of the PostgreSQL advisory lock that keeps two processes from migrating at once."""
 
 
-def alembic_config() -> Config:
-    """Alembic's configuration, without an ini file."""
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER))
-    return config
-
-
 def _upgrade(connection: Connection) -> None:
     version = _version(connection)
-    if version == _newest():
+    if version == VERSION:
         return
     if version is not None:
         check_known(version)
-    config = alembic_config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    from models import migration_scripts  # alembic is imported where a migration is due
 
-
-@cache
-def _newest() -> str | None:
-    """The version that the migrations lead to; they are all read for it."""
-    return ScriptDirectory.from_config(alembic_config()).get_current_head()
+    migration_scripts.upgrade(connection)
 
 
 def _version(connection: Connection) -> str | None:
     """The version of the schema there is; None for an empty database."""
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    version: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return version
 
 
-@cache
 def _known() -> tuple[str, ...]:
-    """Every version of the schema that this code knows, the newest first."""
-    return tuple(script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions())
+    from models import migration_scripts  # the same
+
+    return migration_scripts.known_versions()
 
 
 def check_known(version: str) -> None:
     """Raise `Invalid` for a schema that was made by a newer Perdure than this one."""
-    if version not in _known():
+    if version != VERSION and version not in _known():
         raise Invalid(
-            f"The database has schema {version}, which this Perdure does not know (its newest is {_newest()}): it was "
+            f"The database has schema {version}, which this Perdure does not know (its newest is {VERSION}): it was "
             "upgraded by a newer version. Install that version again, or restore a backup of the older one."
         )
 
@@ -74,6 +58,8 @@ async def pending(database: Database) -> tuple[str | None, list[str]]:
         version: str | None = await connection.run_sync(_version)
     if version is not None:
         check_known(version)
+    if version == VERSION:
+        return version, []
     known = _known()
     ahead = known[: known.index(version)] if version is not None else known
     return version, list(reversed(ahead))
@@ -86,10 +72,10 @@ async def migrate(database: Database) -> None:
         await connection.run_sync(_upgrade)
 
 
-async def versions(database: Database) -> tuple[str | None, str | None]:
+async def versions(database: Database) -> tuple[str | None, str]:
     """The version of the schema there is (None for an empty database), and the newest; nothing is changed."""
     async with database.read() as connection:
-        return await connection.run_sync(_version), _newest()
+        return await connection.run_sync(_version), VERSION
 
 
 async def _lock(database: Database, connection: AsyncConnection) -> None:

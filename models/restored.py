@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from domain.errors import Invalid, Refused
 from files import durable
-from models.migrate import alembic_config, check_known, migrate
+from models.migrate import check_known, migrate
+from models.migration_scripts import upgrade
 from models.session import Database
 
 Settle = Callable[[AsyncConnection], Awaitable[None]]
@@ -98,7 +98,7 @@ class PostgresTarget:
         for name, last in sequences.items():
             if last:
                 await self.connection.execute(text("SELECT setval(:name, :last)"), {"name": name, "last": last})
-        await self.connection.run_sync(_upgrade, "head")
+        await self.connection.run_sync(upgrade)
         await settle(self.connection)
 
 
@@ -110,14 +110,8 @@ async def open_postgres(url: str, revision: str) -> AsyncIterator[PostgresTarget
     try:
         async with engine.begin() as connection:
             await connection.execute(_DROP)
-            await connection.run_sync(_upgrade, revision)
+            await connection.run_sync(upgrade, revision)
             raw = (await connection.get_raw_connection()).driver_connection
             yield PostgresTarget(connection, raw)
     finally:
         await engine.dispose()
-
-
-def _upgrade(connection: Connection, revision: str) -> None:
-    config = alembic_config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)

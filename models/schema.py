@@ -1,4 +1,4 @@
-"""Every table of the database, whatever a process has imported before: `METADATA` is complete.
+"""Every table of the database, whatever a process has imported before: `METADATA` is complete; and its version.
 
 SQLAlchemy resolves foreign keys between tables that were imported; who walks over all of them takes them from here.
 """
@@ -55,3 +55,6 @@ import models.tables.variables
 import models.tables.visits  # noqa: F401
 
 METADATA: Final = SQLModel.metadata
+
+VERSION: Final = "0048"
+"""The newest version of the schema: the last one of the migrations, which are so not read at every start."""

@@ -11,7 +11,8 @@ from sqlalchemy.exc import IntegrityError
 from domain.pods.identity import PodIdentity
 from models import migrate as migrating
 from models.columns import table_of
-from models.migrate import alembic_config, migrate
+from models.migrate import migrate
+from models.migration_scripts import alembic_config
 from models.repositories.installation import installations
 from models.session import Database
 from models.tables.environments import Deployment

@@ -15,10 +15,12 @@ import models.schema  # noqa: F401  # registers every table
 from domain.errors import Invalid
 from domain.pods.identity import PodIdentity
 from models import migrate as migrating
-from models.migrate import alembic_config, migrate
+from models.migrate import migrate
+from models.migration_scripts import alembic_config
 from models.repositories.installation import installations
 from models.repositories.namespaces.namespaces import create as create_namespace
 from models.repositories.runners import runners
+from models.schema import VERSION
 from models.session import Database
 from tests.known_schema import MIGRATING
 from tests.models.world import BEGIN
@@ -55,7 +57,7 @@ async def test_migrating_again_and_at_the_same_time_is_harmless(empty_database: 
     await asyncio.gather(*(migrate(empty_database) for _ in range(3)))
     async with empty_database.read() as connection:
         versions = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalars().all()
-    assert len(versions) == 1
+    assert versions == [VERSION]
 
 
 async def test_ids_of_a_pod_begin_at_its_block_and_are_never_used_again(empty_database: Database) -> None:

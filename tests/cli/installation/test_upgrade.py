@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from temporalio.client import Client
 
 from activities.worker_version import builds_of
-from models.migrate import alembic_config
+from models.migration_scripts import alembic_config
 from tests.cli.conftest import Perdure
 from tests.program import Program, environment
 from tests.server import running_server
