@@ -34,6 +34,18 @@ _MANIFEST_LIMIT: Final = 16 * 1024 * 1024
 _SPOOL: Final = 1024 * 1024
 _LEVEL: Final = 3
 
+_MODE: Final = 0o600
+_OWNED: Final = b"%07o\0" % _MODE + b"0000000\0" * 2
+"""Mode, user and group of a member, as its header has them."""
+_REST: Final = (tarfile.REGTYPE + bytes(tarfile.LENGTH_LINK) + tarfile.POSIX_MAGIC).ljust(
+    tarfile.BLOCKSIZE - 156, b"\0"
+)
+"""What the header has behind its checksum."""
+_REST_SUM: Final = sum(_REST) + 8 * ord(" ")
+"""Its part of the checksum, for which that itself counts as spaces."""
+_PLAIN_LIMIT: Final = 8**11 - 1
+"""Bytes of a member whose number has a place in the header."""
+
 _BROKEN = (tarfile.TarError, zstandard.ZstdError, zlib.error, EOFError, gzip.BadGzipFile, UnicodeDecodeError)
 
 
@@ -110,8 +122,8 @@ class ArchiveWriter:
 
     def add(self, name: str, content: bytes) -> None:
         """A member."""
-        with self._member(name, len(content)) as write:
-            write(content)
+        self._write(_header(name, len(content)) + content + bytes(-len(content) % tarfile.BLOCKSIZE))
+        self._note(name, len(content), hashlib.sha256(content).hexdigest())
 
     def add_file(self, name: str, path: Path) -> None:
         """A member with the content of a file that nobody changes."""
@@ -159,14 +171,15 @@ class ArchiveWriter:
                 put(chunk)
 
             yield write
-        self._sums.write(f"{digest.hexdigest()}  {name}\n".encode())
+        self._note(name, size, digest.hexdigest())
+
+    def _note(self, name: str, size: int, sha256: str) -> None:
+        self._sums.write(f"{sha256}  {name}\n".encode())
         self.members += 1
         self.bytes += size
 
     @contextmanager
     def _entry(self, name: str, size: int) -> Iterator[Any]:
-        info = tarfile.TarInfo(name)
-        info.size, info.mode, info.mtime = size, 0o600, int(time.time())
         left = size
 
         def write(chunk: bytes) -> None:
@@ -176,7 +189,7 @@ class ArchiveWriter:
                 raise Invalid(f"{name} is longer than it was said to be; make the backup again.")
             self._write(chunk)
 
-        self._write(info.tobuf(tarfile.PAX_FORMAT))
+        self._write(_header(name, size))
         yield write
         if left:
             raise Invalid(f"{name} is {left} bytes shorter than it was said to be; make the backup again.")
@@ -189,6 +202,17 @@ class ArchiveWriter:
             if error.errno in NO_ROOM:
                 raise StorageFull(f"No room for {self.path}: {error.strerror}; nothing of it is left.") from error
             raise
+
+
+def _header(name: str, size: int) -> bytes:
+    """What a tar has before a member. The usual one is put together here: the library takes most of a backup for it."""
+    now = int(time.time())
+    if len(name) > tarfile.LENGTH_NAME or not name.isascii() or size > _PLAIN_LIMIT:
+        info = tarfile.TarInfo(name)
+        info.size, info.mode, info.mtime = size, _MODE, now
+        return info.tobuf(tarfile.PAX_FORMAT)
+    begin = name.encode().ljust(tarfile.LENGTH_NAME, b"\0") + _OWNED + b"%011o\0%011o\0" % (size, now)
+    return begin + b"%06o\0 " % (sum(begin) + _REST_SUM) + _REST
 
 
 def members(path: Path) -> Iterator[Member]:

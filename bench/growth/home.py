@@ -14,7 +14,7 @@ from auth.secret_token import digest, plain_token
 from domain.config.compile import compile_config
 from domain.config.context import Context
 from domain.config.plan import Plan
-from domain.pipelines.status import Status
+from domain.pipelines.status import Status, composite
 from domain.pods.token_prefixes import RUNNER
 from models.columns import table_of
 from models.repositories.accounts import accounts
@@ -178,7 +178,10 @@ class Builder:
                 values |= {"finished_at": after}
             await self.connection.execute(update(_job).where(_job.c.id == row["id"]).values(**values))
         stage, table = table_of(Stage), table_of(Pipeline)
-        await self.connection.execute(update(stage).where(stage.c.pipeline_id == pipeline).values(status=ending))
+        became = [(row["stage_id"], (_became(row["name"], ending), row["allow_failure"])) for row in rows]
+        for key in sorted({of_stage for of_stage, _ in became}):
+            status = composite(one for of_stage, one in became if of_stage == key)
+            await self.connection.execute(update(stage).where(stage.c.id == key).values(status=status))
         ended = {"status": ending, "started_at": now, "finished_at": after, "updated_at": after, "duration": 480.0}
         await self.connection.execute(update(table).where(table.c.id == pipeline).values(run=1, tick=4, **ended))
         await self._left(pipeline, ran, after)

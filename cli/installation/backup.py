@@ -29,6 +29,7 @@ from pods.restore_marker import refuse_half_restored
 from settings import Settings
 from storage.backup_archive import ArchiveWriter
 from storage.objects import ObjectStore
+from storage.read_ahead import read_ahead
 
 DATABASE_FILE: Final = "database/perdure.db"
 KEYS: Final = "keys"
@@ -186,19 +187,24 @@ async def _write_repository(
 async def _write_objects(
     archive: ArchiveWriter, connection: AsyncConnection, store: ObjectStore, copied: Copied, progress: Progress
 ) -> None:
-    async for key in stored_facts.object_keys(connection):
-        try:
-            size = await store.size(key)
-        except NotFound:
-            copied.missing.append(key)
+    async for found in read_ahead(store, stored_facts.object_keys(connection)):
+        if found.size is None:
+            copied.missing.append(found.key)
             continue
-        try:
-            await archive.add_stream(f"objects/{key}", size, store.read(key))
-        except NotFound as error:
-            raise Unavailable(f"{key} was removed from the store while it was read; make the backup again.") from error
+        if found.content is not None:
+            archive.add(f"objects/{found.key}", found.content)
+        else:
+            await _write_large(archive, store, found.key, found.size)
         copied.objects += 1
         progress.tell(f"objects: {copied.objects}, {_size(archive.bytes)} so far")
     progress.tell(f"objects: {copied.objects}", at_last=True)
+
+
+async def _write_large(archive: ArchiveWriter, store: ObjectStore, key: str, size: int) -> None:
+    try:
+        await archive.add_stream(f"objects/{key}", size, store.read(key))
+    except NotFound as error:
+        raise Unavailable(f"{key} was removed from the store while it was read; make the backup again.") from error
 
 
 def _write_keys(archive: ArchiveWriter, settings: Settings, copied: Copied) -> None:
