@@ -7,7 +7,6 @@ a port before its server, which may start much later.
 import fcntl
 import os
 import socket
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,8 @@ LOCAL = "127.0.0.1"
 FIRST: Final = 20_000
 LAST: Final = 32_767
 """Linux gives outgoing connections ports from 32,768 on, others from higher ones."""
+COUNTER: Final = Path("/tmp") / f"perdure-ports-{os.getuid()}"
+"""One for the machine, whatever `TMPDIR` says: runs with a folder of their own would all begin at the first port."""
 
 
 def free_port() -> int:
@@ -25,7 +26,7 @@ def free_port() -> int:
 
 def free_ports(count: int) -> list[int]:
     """So many of them, all different."""
-    with (Path(tempfile.gettempdir()) / f"perdure-ports-{os.getuid()}").open("a+") as counter:
+    with COUNTER.open("a+") as counter:
         fcntl.flock(counter, fcntl.LOCK_EX)
         counter.seek(0)
         port = int(counter.read() or LAST)
