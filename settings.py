@@ -113,6 +113,8 @@ class TimeLimits(_FromEnvironment):
     """How long deliveries that have ended are kept."""
     bell_linger: float = 0.15
     """How long the end of a job waits for others of its pipeline that still run, so that they wake it together."""
+    longest_read: float = Field(default=15.0, ge=0)
+    """One read of the database that takes longer is refused; 0: it has all the time it needs."""
     command_answer: float = 5.0
     """How long an API call waits for the workflow's answer before it says 202."""
     job_token_grace: float = 60.0

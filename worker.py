@@ -196,7 +196,7 @@ class Process:
             self._settings.times,
             self._reachable,
             services.metrics,
-            self._held_loop.seconds,
+            lambda: self._held_loop.seconds() + services.database.usage.computed_aside,
         )
 
     def _invariants(self) -> InvariantLoop:

@@ -58,7 +58,7 @@ async def open_services(settings: Settings, clock: Clock) -> Services:
     """Everything that routes and loops need; the database has the newest schema afterwards."""
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     refuse_half_restored(settings.home)
-    database = Database(settings.database)
+    database = Database(settings.database, longest_read=settings.times.longest_read)
     await migrate(database)
     settings = await begin(settings, database, clock())
     async with database.read() as connection:

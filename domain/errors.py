@@ -25,6 +25,7 @@ PerdureError
 ├── StorageFull          no room left for logs or artifacts
 ├── TooMany              somebody did something too often; carries the limit and when they may again
 └── Unavailable          a part of Perdure is away; try again later
+    └── TooLong          the database would need more time for this than anybody may take from others
 
 `api.errors` maps them to HTTP once; nothing here knows a status code.
 """
@@ -217,3 +218,20 @@ class Unavailable(PerdureError):
         """Say when to come back, in seconds."""
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class TooLong(Unavailable):
+    """The database would need more than these seconds for what is asked: nothing of it was done."""
+
+    def __init__(self, seconds: float) -> None:
+        """Say how to ask for less."""
+        super().__init__(
+            f"The database needs more than {seconds:g} s for this, so it was stopped: others want to be served, too. "
+            "Ask for less (a smaller page, a shorter time, one project), or try again when less is going on.",
+            retry_after=60,
+        )
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type["TooLong"], tuple[float]]:
+        """Come back whole from another process."""
+        return TooLong, (self.seconds,)

@@ -41,7 +41,7 @@ class ArtifactLoop:
         """Remove every artifact whose time is over; give back how many. Their objects go with `delete_unused`."""
         total = 0
         while True:
-            async with self._database.write() as connection:
+            async with self._database.write(is_long=True) as connection:
                 count = await artifacts.expire(connection, BATCH)
             total += count
             if count < BATCH:
@@ -52,7 +52,7 @@ class ArtifactLoop:
 
     async def delete_unused(self) -> int:
         """Delete the objects that no row speaks of; give back how many. What the store refuses is tried again."""
-        async with self._database.write() as connection:
+        async with self._database.write(is_long=True) as connection:
             await unused_objects.doom_abandoned(connection)
         total = 0
         while True:

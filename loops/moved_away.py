@@ -46,7 +46,7 @@ class MovedAwayLoop:
 
     async def _forgotten(self, row: OrganisationMoveRow) -> bool:
         projects = row.facts["ids"][IdKind.PROJECT]
-        async with self._database.write() as connection:
+        async with self._database.write(is_long=True) as connection:
             if not await moves.turn(connection, row.move_id, Move.FORGOTTEN, self._clock(), forget_at=None):
                 return False  # it is coming back
             objects = [one.key async for one in packing.packed_objects(connection, row.move_id)]

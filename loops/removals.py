@@ -53,7 +53,7 @@ class RemovalLoop:
             await self._notifications.tell(RUNNERS)
         if not gone and not groups:
             return 0
-        async with self._database.write() as connection:
+        async with self._database.write(is_long=True) as connection:
             return len(gone) + await group_removal.remove_empty(connection)
 
     async def _removed(self, project_id: int, full_path: str) -> bool:
@@ -64,7 +64,7 @@ class RemovalLoop:
             return False
         removed = Removed.PART
         while removed is Removed.PART:
-            async with self._database.write() as connection:
+            async with self._database.write(is_long=True) as connection:
                 removed = await project_removal.remove_ended(connection, project_id)
             await asyncio.sleep(0)  # others have their turn, which on SQLite they wait for
         if removed is Removed.NOTHING:

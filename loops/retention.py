@@ -80,7 +80,7 @@ class RetentionLoop:
             ids = await self._not_needed(repository, rows)
             if not ids:
                 continue
-            async with self._database.write() as connection:
+            async with self._database.write(is_long=True) as connection:
                 removed = await pipeline_removal.remove_due(connection, of, ids, now)
             await forget(repository, removed)
             count += len(removed)
@@ -105,10 +105,10 @@ class RetentionLoop:
         for policy in dead_rows.POLICIES:
             count = ROWS
             while count == ROWS:
-                async with self._database.write() as connection:
+                async with self._database.write(is_long=True) as connection:
                     count = await dead_rows.remove(connection, policy, self._retention, self._clock(), ROWS)
                 total += count
-        async with self._database.write() as connection:
+        async with self._database.write(is_long=True) as connection:
             await token_chains.end_robots(connection)
         return total
 

@@ -25,6 +25,8 @@ class DatabaseUsage:
     most: int
     reads: Transactions = field(default_factory=Transactions)
     writes: Transactions = field(default_factory=Transactions)
+    computed_aside: float = 0.0
+    """Seconds that threads computed for transactions that write, on SQLite: all others of these waited meanwhile."""
 
 
 class Turn:

@@ -24,7 +24,7 @@ def kept_connections(database: str, loop: asyncio.AbstractEventLoop) -> Iterator
     Connections belong to an event loop. `loop` is that of the tests; a command that is called in a thread has its own
     for a moment, and closes what it has opened.
     """
-    free: dict[tuple[str, int], list[Pool]] = defaultdict(list)
+    free: dict[tuple[str, int, str], list[Pool]] = defaultdict(list)
     make: Callable[..., AsyncEngine] = vars(session)["create_async_engine"]
 
     def kept(url: str, **options: Any) -> AsyncEngine:
@@ -32,7 +32,7 @@ def kept_connections(database: str, loop: asyncio.AbstractEventLoop) -> Iterator
             return make(url, **options)
         engine = make(url, **options, pool_use_lifo=True)  # few connections prepare everything
         sync, dispose = engine.sync_engine, engine.sync_engine.dispose
-        known = free[url, options["pool_size"]]
+        known = free[url, options["pool_size"], str(options["connect_args"])]
         if known:
             sync.pool = known.pop()
 

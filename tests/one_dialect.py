@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from models import session
+from models import session, sqlite_file
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def one_dialect() -> Iterator[None]:
         def remember(connection: Connection) -> None:  # by now it has asked the server what it is
             known.setdefault(engine.name, (connection.dialect, engine._compiled_cache))
 
-    make_sqlite: Callable[[str], Engine] = session._sqlite
+    make_sqlite: Callable[[str], Engine] = sqlite_file.sqlite_engine
     make_asynchronous: Callable[..., AsyncEngine] = vars(session)["create_async_engine"]
 
     def sqlite(url: str) -> Engine:
@@ -43,6 +43,6 @@ def one_dialect() -> Iterator[None]:
         return engine
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "_sqlite", sqlite)
+        patch.setattr(sqlite_file, "sqlite_engine", sqlite)
         patch.setattr(session, "create_async_engine", asynchronous)
         yield

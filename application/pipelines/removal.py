@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 async def remove(services: Services, project: ProjectAccess, row: PipelineRow) -> None:
     """Remove a pipeline. Raises `Refused` while it has not ended."""
-    async with services.database.write() as connection:
+    async with services.database.write(is_long=True) as connection:
         if not await pipeline_removal.remove_ended(connection, row.id):
             raise Refused(f"Conflict: pipeline {row.id} is {row.status}; cancel it first.")
         happened = Happened("pipeline_removed", {"pipeline": row.id, "ref": row.ref, "sha": row.sha})

@@ -29,7 +29,7 @@ async def remove(services: Services, project: ProjectAccess) -> None:
     GitLab: "Projects API", "Delete a project"; it cancels them, too.
     """
     now = services.clock()
-    async with services.database.write() as connection:
+    async with services.database.write(is_long=True) as connection:
         await record(connection, project.caller, project.entity, Happened("project_removed"), now)
         marked = await project_removal.mark_one(connection, project.row.id, now)
         gone = await _remove_or_cancel(services, connection, marked)
@@ -42,7 +42,7 @@ async def remove_group(services: Services, caller: Caller, row: NamespaceRow) ->
     if row.kind == "user":
         raise Refused(f"Conflict: {row.full_path} is somebody's own namespace; remove its projects instead.")
     now = services.clock()
-    async with services.database.write() as connection:
+    async with services.database.write(is_long=True) as connection:
         await record(connection, caller, Entity("group", row.id, row.full_path), Happened("group_removed"), now)
         marked = await group_removal.mark(connection, row, now)
         gone = await _remove_or_cancel(services, connection, marked)

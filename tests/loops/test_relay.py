@@ -63,10 +63,10 @@ class Counted(Database):
     writes = 0
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
+    async def write(self, *, is_long: bool = False) -> AsyncIterator[AsyncConnection]:
         """One more."""
         self.writes += 1
-        async with super().write() as connection:
+        async with super().write(is_long=is_long) as connection:
             yield connection
 
 

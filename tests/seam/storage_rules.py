@@ -97,7 +97,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQLite",
         "a transaction says with its first word that it will write",
-        "models/session.py",
+        "models/sqlite_file.py",
         'driver.execute("BEGIN IMMEDIATE")',
         'driver.execute("BEGIN")',
         ("tests/models/test_one_writer.py::test_nobody_else_writes_between_the_read_and_the_write_of_a_transaction"),
@@ -105,7 +105,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQLite",
         "the transactions of a process take turns",
-        "models/session.py",
+        "models/sqlite_file.py",
         "        async with self._turn:\n",
         "        if self._turn:\n",
         "tests/models/test_one_writer.py::test_transactions_of_one_process_take_turns",
@@ -113,7 +113,7 @@ REMOVALS: Final[tuple[Removal, ...]] = (
     Removal(
         "SQLite",
         "a transaction whose task is cancelled is rolled back",
-        "models/session.py",
+        "models/sqlite_file.py",
         "            except BaseException:\n",
         "            except Exception:\n",
         "tests/models/test_one_writer.py::test_a_transaction_whose_task_is_cancelled_leaves_nothing_open",

@@ -93,9 +93,9 @@ class MortalDatabase(Database):
         self._death = death
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[Any]:
+    async def write(self, *, is_long: bool = False) -> AsyncIterator[Any]:
         """One write."""
-        async with super().write() as connection, self._death.around():
+        async with super().write(is_long=is_long) as connection, self._death.around():
             yield connection
         self._death.after()
 
