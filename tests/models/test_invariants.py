@@ -1,16 +1,20 @@
 """Every rule about stored pipelines finds what breaks it, and nothing in what the product writes."""
 
+import random
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
 from sqlalchemy import text
 
+from bench.growth.rows import multiply
 from domain.messages import Command
 from domain.pipelines.invariants import Limits, Rule
 from domain.pipelines.status import Status
 from models.repositories.pipelines import invariants
+from models.session import Database
+from tests.models.database import migrated
 from tests.models.world import World, job
 
 CONFIG = """
@@ -119,3 +123,37 @@ async def test_only_the_pipeline_that_is_asked_for_is_looked_at(world: World) ->
         f"pipeline {second} is stored as success; its jobs fold into pending"
     ]
     assert {row.pipeline_id for row in await world.rows(job)} == {first, second}
+
+
+DAMAGE: Final = (
+    "UPDATE job SET status = '{status}' WHERE id = {job}",
+    "UPDATE job SET folded = false WHERE id = {job}",
+    "UPDATE job SET retried = true WHERE id = {job}",
+    "UPDATE job SET allow_failure = true, status = 'failed' WHERE id = {job}",
+    "UPDATE job SET first_id = first_id + 1, attempt = 7 WHERE id = {job}",
+    "UPDATE job SET stage_position = 1 WHERE id = {job}",
+    "UPDATE stage SET status = '{status}' WHERE id = (SELECT stage_id FROM job WHERE id = {job})",
+    "UPDATE pipeline SET status = '{status}' WHERE id = (SELECT pipeline_id FROM job WHERE id = {job})",
+    "UPDATE pipeline SET finished_at = NULL WHERE id = (SELECT pipeline_id FROM job WHERE id = {job})",
+    "UPDATE stage SET position = position + 10 WHERE id = (SELECT stage_id FROM job WHERE id = {job})",
+)
+
+
+async def test_a_look_at_all_finds_what_looks_at_each_find(database_url: str) -> None:
+    """The pass that chooses whom to look at passes over nobody, whatever is damaged."""
+    chance = random.Random(38)
+    async with migrated(Database(database_url)) as database:
+        await multiply(database, jobs=1_500, waiting=20, projects=3)
+        async with database.write() as connection:
+            ids = (await connection.execute(text("SELECT id FROM job ORDER BY id"))).scalars().all()
+            for number, one in enumerate(chance.sample(list(ids), 120)):
+                status = chance.choice(list(Status))
+                await connection.execute(text(DAMAGE[number % len(DAMAGE)].format(status=status, job=one)))
+        async with database.read() as connection:
+            pipelines = (await connection.execute(text("SELECT id FROM pipeline ORDER BY id"))).scalars().all()
+            for at_rest in (False, True):
+                now = datetime.now(UTC)
+                whole = await invariants.broken(connection, now, at_rest=at_rest)
+                each = [await invariants.broken(connection, now, pipeline_id=one, at_rest=at_rest) for one in pipelines]
+                assert whole == sorted(one for some in each for one in some)
+                assert len({one.rule for one in whole}) > 5

@@ -3,6 +3,7 @@
 import hashlib
 import random
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def test_other_files_and_names_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a", "objects/projects/1/jobs/2/trace-0.log", "n" * 100, "n" * 101, "ä"])
 @pytest.mark.parametrize("size", [0, 7, 8**11 - 1, 8**11])
 def test_a_header_is_the_one_that_the_library_makes(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup_archive.time, "time", lambda: 1_700_000_000.5)
+    monkeypatch.setattr(time, "time", lambda: 1_700_000_000.5)
     info = tarfile.TarInfo(name)
     info.size, info.mode, info.mtime = size, 0o600, 1_700_000_000
     assert backup_archive._header(name, size) == info.tobuf(tarfile.PAX_FORMAT)

@@ -35,9 +35,9 @@ async def test_objects_come_in_order_and_those_that_are_gone_are_told(store: Obj
     found = [one async for one in read_ahead(store, _keys(names))]
     assert [one.key for one in found] == names
     for one in found:
-        size = sizes.get(one.key)
-        whole = None if size is None or size > WHOLE else one.key[-1:].encode() * size
-        assert (one.size, one.content) == (size, whole)
+        there = sizes.get(one.key)
+        whole = None if there is None or there > WHOLE else one.key[-1:].encode() * there
+        assert (one.size, one.content) == (there, whole)
 
 
 async def test_an_object_that_cannot_be_read_is_no_missing_one(tmp_path: Path, many: int) -> None:
