@@ -20,9 +20,9 @@ from storage.store_errors import reading
 
 WHOLE: Final = 64 * 1024
 """An object of so many bytes comes whole; a larger one is left to be read as a stream."""
-MANY: Final = 256
+MAX_BATCH: Final = 256
 """So many are read at a time: with those in use at most 32 MiB."""
-_AT_ONCE: Final = 32
+_MAX_CONCURRENT: Final = 32
 """Calls of a store behind HTTP that are on their way."""
 
 
@@ -56,7 +56,7 @@ async def _batches(keys: AsyncIterator[str]) -> AsyncIterator[list[str]]:
     batch: list[str] = []
     async for key in keys:
         batch.append(checked_key(key))
-        if len(batch) == MANY:
+        if len(batch) == MAX_BATCH:
             yield batch
             batch = []
     if batch:
@@ -68,7 +68,7 @@ async def _read(store: ObjectStore, keys: Sequence[str]) -> Sequence[Ahead]:
         return await asyncio.to_thread(_read_files, store.root, keys)
     left = iter(keys)
     found: list[Ahead] = []
-    while some := list(islice(left, _AT_ONCE)):
+    while some := list(islice(left, _MAX_CONCURRENT)):
         found += await asyncio.gather(*(_get(store, key) for key in some))
     return found
 

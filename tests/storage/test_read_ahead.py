@@ -21,7 +21,7 @@ async def _keys(names: Sequence[str]) -> AsyncIterator[str]:
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> int:
     """So many are read at a time."""
-    monkeypatch.setattr(module, "MANY", 4)
+    monkeypatch.setattr(module, "MAX_BATCH", 4)
     return 4
 
 
