@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, Table
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Index, Integer, Table, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field, SQLModel
@@ -87,6 +87,19 @@ def document(default: Any = dict) -> Any:
 def document_or_none() -> Any:
     """A JSON document that may be missing: then the column is NULL, never the word `null` of JSON."""
     return Field(default=None, nullable=True, sa_type=DOCUMENT_OR_NULL)
+
+
+def only(which: str) -> dict[str, Any]:
+    """Of an index: it has only the rows for which this holds."""
+    return {"sqlite_where": text(which), "postgresql_where": text(which)}
+
+
+def where_given(table: str, *columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:
+    """Indices of columns that few rows have; `after` are further columns of each.
+
+    Of a column that no row has SQLite counts one value, and reads the whole table rather than its index.
+    """
+    return tuple(Index(f"{table}_by_{column}", column, *after, **only(f"{column} IS NOT NULL")) for column in columns)
 
 
 def table_of(model: type[SQLModel]) -> Table:

@@ -101,7 +101,7 @@ async def multiply(
 
     The pipelines are of these commits in turn. A hundred thousand jobs take some seconds.
     """
-    async with _unchecked(database) as connection:
+    async with unchecked(database) as connection:
         begun = system_clock() - _YEAR
         builder, ranges = Builder(connection, begun, commits), _Ranges()
         await builder.people(projects)
@@ -134,7 +134,7 @@ async def multiply(
 
 
 @asynccontextmanager
-async def _unchecked(database: Database) -> AsyncIterator[AsyncConnection]:
+async def unchecked(database: Database) -> AsyncIterator[AsyncConnection]:
     """A transaction in which no foreign key is looked at: what is copied refers to what was copied with it."""
     if database.is_sqlite:
         async with database.read() as connection:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import TooLarge
 from models import typed_rows
+from models.columns import padded
 from models.typed_rows import Typed
 
 RESPONSE_BYTES: Final = 8 * 1024**2
@@ -26,6 +27,9 @@ class Listing(Generic[Kind]):
     kind: type[Kind]
     texts: tuple[ColumnElement[str], ...] = ()
     """Columns of `statement` that people fill with as much as they like."""
+    key: ColumnElement[int] | None = None
+    """By it the rows of a page are found first, from an index alone: whoever plans without knowing the values would
+    rather go through the whole table in its order."""
 
     def without_texts(self) -> "Listing[Kind]":
         """A listing of the same rows with empty texts, for a caller who shows none of them."""
@@ -34,7 +38,7 @@ class Listing(Generic[Kind]):
             literal("").label(column.key) if column.key in left_out else column
             for column in self.statement.selected_columns
         ]
-        return Listing(self.statement.with_only_columns(*columns), self.kind)
+        return Listing(self.statement.with_only_columns(*columns), self.kind, key=self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,11 @@ async def slice_of(connection: AsyncConnection, listing: Listing[Typed], number:
     if listing.texts and size > 1:
         texts: Any = statement.with_only_columns(*listing.texts).limit(size).offset((number - 1) * size)
         await require_size(connection, texts, "Ask for fewer at a time, with a smaller per_page")
-    result = await connection.execute(statement.limit(size).offset((number - 1) * size))
-    rows = typed_rows.all_of(listing.kind, result)
+    page = statement.limit(size).offset((number - 1) * size)
+    if listing.key is not None:
+        ids = (await connection.execute(page.with_only_columns(listing.key))).scalars().all()
+        page = statement.where(listing.key.in_(padded(ids)))
+    rows = typed_rows.all_of(listing.kind, await connection.execute(page))
     if number == 1 and len(rows) < size:
         return Slice(rows, len(rows))
     counted = select(func.count()).select_from(statement.order_by(None).subquery())

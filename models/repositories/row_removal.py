@@ -4,6 +4,7 @@ Whatever cannot be without a row that goes, goes with it; whatever only points t
 nothing here.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import Column, ColumnElement, Table, delete, select, update
@@ -16,14 +17,22 @@ Rules: TypeAlias = dict[str, ColumnElement[bool]]
 """By table: which of its rows go."""
 
 
-def rules_of(root: Table, which: ColumnElement[bool], owned_by: str = "", value: int = 0) -> Rules:
+def rules_of(
+    root: Table, which: ColumnElement[bool], owned_by: str = "", value: int = 0, without: Sequence[Table] = ()
+) -> Rules:
     """What goes with these rows of `root`: what cannot be without a row that goes.
 
-    Where a table has the column `owned_by`, what belongs to `value` goes instead.
+    Where a table has the column `owned_by`, what belongs to `value` goes instead. Of the tables `without`, and of what
+    cannot be without a row of those, nothing is left.
     """
     rules: Rules = {root.name: which}
+    empty = {table.name for table in without}
     for table in SQLModel.metadata.sorted_tables:
         if table.name in rules:
+            continue
+        needed = [_target(column) for column in table.c if not column.nullable]
+        if table.name in empty or any(target is not None and target.name in empty for target in needed):
+            empty.add(table.name)
             continue
         if owned_by and owned_by in table.c:
             rules[table.name] = table.c[owned_by] == value

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, COUNTING, document, key, moment, reference
+from models.columns import BIG, COUNTING, document, key, moment, reference, where_given
 
 
 class ResourceGroup(SQLModel, table=True):
@@ -58,6 +58,7 @@ class Deployment(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("project_id", "iid"),
         Index("deployment_of_environment", "environment_id", "id"),
+        Index("deployment_of_project", "project_id", "id"),
         COUNTING,
     )
 
@@ -82,7 +83,7 @@ class Deployment(SQLModel, table=True):
 class Release(SQLModel, table=True):
     """A release of a project: a tag with notes, milestones and links, made by a job or by a person."""
 
-    __table_args__ = (UniqueConstraint("project_id", "tag"), COUNTING)
+    __table_args__ = (UniqueConstraint("project_id", "tag"), *where_given("release", "job_id"), COUNTING)
 
     id: int | None = key()
     project_id: int = reference("project.id")

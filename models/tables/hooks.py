@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, COUNTING, document, key, moment, number, reference
+from models.columns import BIG, COUNTING, document, key, moment, number, reference, where_given
 
 _OPEN = text("state = 'open'")
 _OF_MANY = text("scope <> 'project'")
@@ -57,7 +57,11 @@ class HookEvent(SQLModel, table=True):
     """
 
     __tablename__ = "hook_event"
-    __table_args__ = (Index("hook_event_by_age", "created_at"), COUNTING)
+    __table_args__ = (
+        Index("hook_event_by_age", "created_at"),
+        *where_given("hook_event", "project_id", "pipeline_id", "job_id"),
+        COUNTING,
+    )
 
     id: int | None = key()
     project_id: int | None = reference("project.id", nullable=True)
@@ -140,6 +144,7 @@ class CommitReport(SQLModel, table=True):
     __tablename__ = "commit_report"
     __table_args__ = (
         UniqueConstraint("link_id", "sha"),
+        Index("commit_report_of_pipeline", "pipeline_id"),
         Index("commit_report_due", "due_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
         COUNTING,
     )

@@ -1,9 +1,9 @@
 """Logs of jobs."""
 
-from sqlalchemy import LargeBinary
+from sqlalchemy import Index, LargeBinary
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, number, reference
+from models.columns import BIG, number, only, reference
 
 
 class Trace(SQLModel, table=True):
@@ -14,6 +14,8 @@ class Trace(SQLModel, table=True):
     `watched` is the tick of the lease clock at which somebody last read it while it grew.
     """
 
+    __table_args__ = (Index("trace_to_store", "job_id", **only("NOT stored")),)
+
     job_id: int = reference("job.id", primary_key=True)
     generation: int = 0
     size: int = number()
@@ -23,7 +25,7 @@ class Trace(SQLModel, table=True):
     frozen: bool = False
     resent: bool = False
     copied: bool = False
-    stored: bool = Field(default=False, index=True)
+    stored: bool = False
     watched: int | None = Field(default=None, nullable=True, sa_type=BIG)
 
 

@@ -3,15 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Index, Text, UniqueConstraint, text
+from sqlalchemy import Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, number_or_none, reference
-
-
-def _only(which: str) -> dict[str, Any]:
-    """Of an index: it has only the rows for which this holds."""
-    return {"sqlite_where": text(which), "postgresql_where": text(which)}
+from models.columns import COUNTING, document, key, moment, number_or_none, only, reference, where_given
 
 
 def _long_text() -> Any:
@@ -30,21 +25,21 @@ class NotificationSetting(SQLModel, table=True):
             "notification_setting_of_all",
             "account_id",
             unique=True,
-            **_only("project_id IS NULL AND namespace_id IS NULL"),
+            **only("project_id IS NULL AND namespace_id IS NULL"),
         ),
         Index(
             "notification_setting_of_project",
             "project_id",
             "account_id",
             unique=True,
-            **_only("project_id IS NOT NULL"),
+            **only("project_id IS NOT NULL"),
         ),
         Index(
             "notification_setting_of_group",
             "namespace_id",
             "account_id",
             unique=True,
-            **_only("namespace_id IS NOT NULL"),
+            **only("namespace_id IS NOT NULL"),
         ),
         COUNTING,
     )
@@ -100,8 +95,9 @@ class Notice(SQLModel, table=True):
     """
 
     __table_args__ = (
-        Index("notice_due", "due_at", **_only("state = 'open'")),
+        Index("notice_due", "due_at", **only("state = 'open'")),
         Index("notice_by_age", "created_at"),
+        *where_given("notice", "pipeline_id", "job_id", "merge_request_id"),
         COUNTING,
     )
 
@@ -109,9 +105,9 @@ class Notice(SQLModel, table=True):
     project_id: int = reference("project.id", index=True)
     kind: str
     user_id: int | None = reference("account.id", nullable=True)
-    pipeline_id: int | None = reference("pipeline.id", index=True, nullable=True)
-    job_id: int | None = reference("job.id", index=True, nullable=True)
-    merge_request_id: int | None = reference("merge_request.id", index=True, nullable=True)
+    pipeline_id: int | None = reference("pipeline.id", nullable=True)
+    job_id: int | None = reference("job.id", nullable=True)
+    merge_request_id: int | None = reference("merge_request.id", nullable=True)
     facts: dict[str, Any] = document()
     state: str = "open"
     attempts: int = 0
@@ -133,8 +129,8 @@ class Message(SQLModel, table=True):
 
     __table_args__ = (
         UniqueConstraint("notice_id", "channel", "recipient"),
-        Index("message_due", "due_at", **_only("state = 'open'")),
-        Index("message_of_integration", "integration_id", "id", **_only("integration_id IS NOT NULL")),
+        Index("message_due", "due_at", **only("state = 'open'")),
+        Index("message_of_integration", "integration_id", "id", **only("integration_id IS NOT NULL")),
         COUNTING,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, document_or_none, key, moment, number_or_none, reference
+from models.columns import COUNTING, document, document_or_none, key, moment, number_or_none, only, reference
 
 
 class Outbox(SQLModel, table=True):
@@ -71,7 +71,7 @@ class PlayVariables(SQLModel, table=True):
 class Push(SQLModel, table=True):
     """Refs that a push is about to move: written before git runs, so that no moved ref lacks its pipeline."""
 
-    __table_args__ = (COUNTING,)
+    __table_args__ = (Index("push_open", "id", **only("done_at IS NULL")), COUNTING)
 
     id: int | None = key()
     project_id: int = reference("project.id", index=True)

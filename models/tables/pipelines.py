@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
+from sqlalchemy import Index, LargeBinary, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from domain.pipelines.status import COMPLETE, Status
@@ -17,23 +17,11 @@ from models.columns import (
     key,
     moment,
     number,
+    only,
     reference,
     reference_anywhere,
+    where_given,
 )
-
-
-def _only(which: str) -> dict[str, Any]:
-    """Of an index: it has only the rows for which this holds."""
-    return {"sqlite_where": text(which), "postgresql_where": text(which)}
-
-
-def _where_given(*columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:
-    """Indices of columns that few jobs have; `after` are further columns of each."""
-    given = {column: text(f"{column} IS NOT NULL") for column in columns}
-    return tuple(
-        Index(f"job_by_{column}", column, *after, sqlite_where=where, postgresql_where=where)
-        for column, where in given.items()
-    )
 
 
 def _listed(states: Iterable[str]) -> str:
@@ -71,7 +59,8 @@ class Pipeline(SQLModel, table=True):
         Index("pipeline_of_project", "project_id", "id"),
         Index("pipeline_of_project_by_time", "project_id", "created_at"),
         Index("pipeline_of_ref", "project_id", "ref", "status"),
-        Index("pipeline_open", "id", **_only(OPEN_PIPELINE.replace("pipeline.", ""))),
+        *where_given("pipeline", "upstream_id", "upstream_project_id", "root_id", "merge_request_id"),
+        Index("pipeline_open", "id", **only(OPEN_PIPELINE.replace("pipeline.", ""))),
         COUNTING,
     )
 
@@ -98,11 +87,11 @@ class Pipeline(SQLModel, table=True):
     origin: dict[str, Any] = document()
     config_source: str = ""
     bridge_id: int | None = Field(default=None, nullable=True, unique=True, sa_type=BIG)
-    upstream_id: int | None = reference("pipeline.id", index=True, nullable=True)
+    upstream_id: int | None = reference("pipeline.id", nullable=True)
     upstream_project_id: int | None = reference("project.id", nullable=True)
-    root_id: int | None = reference("pipeline.id", index=True, nullable=True)
+    root_id: int | None = reference("pipeline.id", nullable=True)
     depth: int = 0
-    merge_request_id: int | None = reference("merge_request.id", index=True, nullable=True)
+    merge_request_id: int | None = reference("merge_request.id", nullable=True)
     source_sha: str = ""
     merge_request: dict[str, Any] = document()
     open_merge_requests: list[str] = document(list)
@@ -163,14 +152,14 @@ class Job(SQLModel, table=True):
         Index("job_of_pipeline", "pipeline_id", "retried"),
         Index("job_by_status", "status", "id"),
         Index("job_of_pipeline_by_status", "pipeline_id", "status"),
-        *_where_given("downstream_id", "environment_id"),
-        *_where_given("resource_group_id", after=("status",)),
-        *_where_given("runner_id", after=("id",)),
+        *where_given("job", "downstream_id", "environment_id"),
+        *where_given("job", "resource_group_id", after=("status",)),
+        *where_given("job", "runner_id", after=("id",)),
         Index("job_of_project", "project_id", "id"),
-        Index("job_open_bridge", "downstream_id", **_only(OPEN_BRIDGE.replace("job.", ""))),
-        Index("job_of_project_by_end", "project_id", "finished_at", **_only("finished_at IS NOT NULL")),
-        Index("job_with_coverage", "pipeline_id", **_only("coverage IS NOT NULL")),
-        *_where_given("started_at", after=("demand_id", "queued_at", "bridge")),
+        Index("job_open_bridge", "downstream_id", **only(OPEN_BRIDGE.replace("job.", ""))),
+        Index("job_of_project_by_end", "project_id", "finished_at", **only("finished_at IS NOT NULL")),
+        Index("job_with_coverage", "pipeline_id", **only("coverage IS NOT NULL")),
+        *where_given("job", "started_at", after=("demand_id", "queued_at", "bridge")),
         COUNTING,
     )
 

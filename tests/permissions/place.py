@@ -226,14 +226,16 @@ async def open_place(
     hook_url: str = "https://hook.example/",
     around: Around = _alone,
     sides: Sequence[str] = ("own", "foreign"),
+    database_url: str = "",
     **more: Any,
 ) -> AsyncIterator[Place]:
     """The installation, filled, with `more` settings; its webhooks lead to `hook_url`.
 
-    `around` runs beside it. Nobody waits for webhooks unless the settings say so.
+    `around` runs beside it. Nobody waits for webhooks unless the settings say so. In a database that is not its own
+    file nothing is put back.
     """
     more = {"times": TimeLimits(hook_timeout=0.02), "rates": UNLIMITED, **more}
-    async with open_site(folder, "", **more) as site, around(site):
+    async with open_site(folder, database_url, **more) as site, around(site):
         site.connect_temporal()
         async with site.client(site.root) as client:
             await client.post("/api/v4/admin/ci/variables", json={"key": "A", "value": "value"})
@@ -249,7 +251,8 @@ async def open_place(
                 await members.add_to_group(connection, team.id, person.id, level)
         await finish_abandoned(site.services, all_of_them=True)
         place = Place(site, people, objects)
-        place.keep()
+        if not database_url:
+            place.keep()
         try:
             yield place
         finally:

@@ -109,8 +109,10 @@ async def of_job(connection: AsyncConnection, job_id: int) -> DeploymentRow | No
 
 async def latest_successful(connection: AsyncConnection, environment_ids: Iterable[int]) -> dict[int, DeploymentRow]:
     """The newest successful deployment of each environment that has one, by environment."""
-    newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(sorted(environment_ids)))
-    rows = all_of(DeploymentRow, await connection.execute(_shown().where(deployment.c.id.in_(newest))))
+    ids = sorted(environment_ids)
+    newest = select(NEWEST_SUCCESS).where(environment.c.id.in_(ids))
+    statement = _shown().where(deployment.c.id.in_(newest), deployment.c.environment_id.in_(ids))
+    rows = all_of(DeploymentRow, await connection.execute(statement))
     return {row.environment_id: row for row in rows}
 
 

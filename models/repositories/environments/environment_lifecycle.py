@@ -117,7 +117,7 @@ async def _succeeded(
 _STOP_JOBS: Final = (
     select(environment.c.id.label("environment_id"), job.c.id, job.c.pipeline_id, job.c.status, job.c.user_id)
     .select_from(environment)
-    .join(deployment, deployment.c.id == NEWEST_SUCCESS)
+    .join(deployment, and_(deployment.c.id == NEWEST_SUCCESS, deployment.c.environment_id == environment.c.id))
     .join(
         job,
         and_(job.c.pipeline_id == deployment.c.pipeline_id, job.c.name == deployment.c.on_stop, ~job.c.retried),
@@ -222,7 +222,7 @@ async def stop_of_branch(
     statement = (
         select(environment.c.id)
         .select_from(environment)
-        .join(deployment, deployment.c.id == NEWEST_SUCCESS)
+        .join(deployment, and_(deployment.c.id == NEWEST_SUCCESS, deployment.c.environment_id == environment.c.id))
         .where(environment.c.project_id == project_id, environment.c.state == AVAILABLE)
         .where(deployment.c.ref == branch, ~deployment.c.tag)
     )

@@ -10,17 +10,17 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Executable, Integer, Result, Select, Subquery, bindparam, func, select
+from sqlalchemy import Executable, Integer, Result, Select, Subquery, bindparam, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.pipelines.status import LIVE, OPEN, Status
+from domain.pipelines.status import OPEN, Status
 from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.pipelines.outbox import OUTCOME
 from models.tables.artifacts import ObjectToDelete
 from models.tables.logs import Trace
 from models.tables.outbox import Outbox
-from models.tables.pipelines import Job, Pipeline
+from models.tables.pipelines import OPEN_PIPELINE, Job, Pipeline
 from models.tables.queue import Lease, LeaseClock, QueueDemand, QueueEntry
 
 MAX_ROWS: Final[dict[str, int]] = {"sqlite": 20_000, "postgresql": 100_000}
@@ -55,7 +55,7 @@ _QUEUE: Final = (
     .join(_by_demand, _by_demand.c.demand_id == demand.c.id)
     .group_by(demand.c.tag_key)
 )
-_pipelines = _first(select(pipeline.c.status, pipeline.c.source).where(pipeline.c.status.in_(sorted(LIVE))))
+_pipelines = _first(select(pipeline.c.status, pipeline.c.source).where(text(OPEN_PIPELINE)))
 _PIPELINES: Final = select(_pipelines.c.status, _pipelines.c.source, func.count().label("rows")).group_by(
     _pipelines.c.status, _pipelines.c.source
 )
@@ -74,7 +74,7 @@ _LEASES: Final = select(
     _leases.c.taken_up, func.count().label("rows"), func.min(_leases.c.contact).label("contact")
 ).group_by(_leases.c.taken_up)
 _CLOCK: Final = select(clock.c.ticks, clock.c.ticked_at)
-_logs = _first(select(trace.c.job_id).where(trace.c.frozen, ~trace.c.stored))
+_logs = _first(select(trace.c.job_id).where(trace.c.frozen, text("NOT trace.stored")))
 _LOGS: Final = select(func.count()).select_from(_logs)
 _objects = _first(select(doomed.c.object_key).where(doomed.c.doomed))
 _OBJECTS: Final = select(func.count()).select_from(_objects)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -15,7 +15,7 @@ from models.repositories.paging import Listing
 from models.repositories.pipelines import outbox
 from models.repositories.pipelines.warnings import PIPELINE_WARNED
 from models.rows.merge_requests import MergeRequestRow, TrainCarRow
-from models.tables.merge_requests import MergeRequest, TrainCar
+from models.tables.merge_requests import ON_ITS_WAY, MergeRequest, TrainCar
 from models.tables.pipelines import Pipeline
 from models.typed_rows import all_of, first_of
 
@@ -84,7 +84,7 @@ class TrainRow:
 
 async def trains(connection: AsyncConnection) -> Sequence[TrainRow]:
     """Project and target branch of each train that has cars on their way."""
-    statement = select(car.c.project_id, car.c.target_branch).where(car.c.status.in_(_ON_THE_WAY)).distinct()
+    statement = select(car.c.project_id, car.c.target_branch).where(text(ON_ITS_WAY)).distinct()
     return all_of(TrainRow, await connection.execute(statement.order_by(car.c.project_id, car.c.target_branch)))
 
 

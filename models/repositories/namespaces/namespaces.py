@@ -18,6 +18,7 @@ from models.tables.deploy_tokens import DeployToken
 from models.tables.job_token_access import JobTokenAccess
 from models.tables.labels import Label, Milestone
 from models.tables.namespaces import Namespace, NamespaceMember
+from models.tables.notifications import NotificationSetting
 from models.tables.projects import Project
 from models.tables.protected_environments import DeployAccessLevel, ProtectedEnvironment
 from models.tables.runners import Runner
@@ -39,6 +40,7 @@ milestone = table_of(Milestone)
 protected_environment = table_of(ProtectedEnvironment)
 deploy_access_level = table_of(DeployAccessLevel)
 badge = table_of(Badge)
+notification_setting = table_of(NotificationSetting)
 user = table_of(User)
 
 
@@ -158,7 +160,7 @@ async def remove(connection: AsyncConnection, row: NamespaceRow) -> None:
     await hooks.remove_all(connection, Owner(namespace_id=row.id))
     await _remove_deploy_access(connection, row.id)
     owned = (variable, access_token, deploy_token, token_access, share, namespace_member, label, milestone, badge)
-    for table in (*owned, protected_environment):
+    for table in (*owned, protected_environment, notification_setting):
         await connection.execute(delete(table).where(table.c.namespace_id == row.id))
     await connection.execute(delete(namespace).where(namespace.c.id == row.id))
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.bridges import CHILD
 from domain.pipelines.status import COMPLETE
-from models.columns import table_of
+from models.columns import padded, table_of
 from models.repositories.pipelines import outbox
 from models.tables.pipelines import Pipeline
 
@@ -22,16 +22,9 @@ pipeline = table_of(Pipeline)
 OF_UPSTREAM: Final = "upstream-"
 """What the keys of commands that came from above begin with."""
 
-_BELOW: Final = (
-    select(pipeline.c.id, pipeline.c.status)
-    .where(pipeline.c.upstream_id == bindparam("b_upstream"), pipeline.c.source == CHILD)
-    .cte("below", recursive=True)
-)
-_ALL_BELOW: Final = _BELOW.union_all(
-    select(pipeline.c.id, pipeline.c.status).where(pipeline.c.upstream_id == _BELOW.c.id, pipeline.c.source == CHILD)
-)
-_RUNNING_BELOW: Final = (
-    select(_ALL_BELOW.c.id).where(_ALL_BELOW.c.status.not_in(sorted(COMPLETE))).order_by(_ALL_BELOW.c.id)
+# Not recursive: SQLite would read all pipelines where no index of theirs has a row.
+_BELOW: Final = select(pipeline.c.id, pipeline.c.status).where(
+    pipeline.c.upstream_id.in_(bindparam("b_upstream", expanding=True)), pipeline.c.source == CHILD
 )
 _CHILD: Final = select(pipeline.c.status).where(
     pipeline.c.id == bindparam("b_child"),
@@ -65,8 +58,12 @@ async def cancel_children(connection: AsyncConnection, pipeline_id: int, key: st
 
 
 async def _cancel_below(connection: AsyncConnection, pipeline_id: int, key: str, reason: str, now: datetime) -> bool:
-    ids = list((await connection.execute(_RUNNING_BELOW, {"b_upstream": pipeline_id})).scalars())
-    for descendant_id in ids:
+    above, ids = [pipeline_id], list[int]()
+    while above:
+        rows = (await connection.execute(_BELOW, {"b_upstream": padded(above)})).all()
+        above = [row.id for row in rows]
+        ids += [row.id for row in rows if row.status not in COMPLETE]
+    for descendant_id in sorted(ids):
         await _cancel(connection, descendant_id, key, reason, now)
     return bool(ids)
 

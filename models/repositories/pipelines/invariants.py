@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, or_, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.invariants import Broken, Limits, Rule
 from domain.pipelines.resource_groups import choose
-from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, LIVE, OPEN, Status, composite, settled
+from domain.pipelines.status import COMPLETE, HELD_BY_RUNNER, OPEN, Status, composite, settled
 from models.columns import padded, table_of
 from models.repositories.pipelines import resource_groups, suspects
 from models.repositories.pipelines.folding import COUNTS, counts_as
@@ -23,7 +23,7 @@ from models.repositories.pipelines.job_rows import job
 from models.repositories.pipelines.outbox import BRIDGE, BRIDGE_ELSEWHERE, NEEDS_ELSEWHERE, OUTCOME, START, TO_PODS
 from models.tables.logs import Trace
 from models.tables.outbox import Outbox
-from models.tables.pipelines import Pipeline, Stage
+from models.tables.pipelines import OPEN_PIPELINE, Pipeline, Stage
 from models.tables.queue import Lease, QueueEntry
 from models.typed_rows import all_of
 
@@ -247,7 +247,7 @@ async def live(connection: AsyncConnection, before: datetime) -> dict[int, str]:
     """Pipelines that have not ended and whose workflow was started before a moment, with their status."""
     to_start = exists().where(outbox.c.pipeline_id == pipeline.c.id, outbox.c.kind == START)
     statement = select(pipeline.c.id, pipeline.c.status).where(
-        pipeline.c.status.in_(sorted(LIVE)), pipeline.c.created_at < before, ~to_start
+        text(OPEN_PIPELINE), pipeline.c.created_at < before, ~to_start
     )
     return {row.id: row.status for row in (await connection.execute(statement)).all()}
 

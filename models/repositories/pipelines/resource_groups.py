@@ -214,4 +214,4 @@ def upcoming(row: ResourceGroupRow) -> Listing[ListedJobRow]:
 
 def current(row: ResourceGroupRow) -> Listing[ListedJobRow]:
     """The job that holds the slot of a group, if one does."""
-    return Listing(select(*LISTED).where(job.c.id == row.holder_id, job.c.status.not_in(COMPLETE)), ListedJobRow)
+    return Listing(select(*LISTED).where(job.c.id == (row.holder_id or 0), job.c.status.not_in(COMPLETE)), ListedJobRow)

@@ -11,17 +11,14 @@ from enum import Enum
 from typing import Final
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.pipelines.status import COMPLETE
 from models.columns import table_of
 from models.repositories import row_removal
-from models.repositories.artifacts import job_objects
 from models.repositories.pipelines import outbox, pipeline_removal
-from models.repositories.pipelines.job_rows import job
 from models.repositories.projects import secure_files, uploads
-from models.tables.pipelines import Pipeline
+from models.tables.pipelines import OPEN_PIPELINE, Job, Pipeline
 from models.tables.projects import Project
 from models.typed_rows import all_of
 
@@ -69,7 +66,7 @@ async def marked(connection: AsyncConnection) -> Sequence[MarkedProject]:
 
 async def unfinished(connection: AsyncConnection, project_id: int) -> list[int]:
     """The pipelines of a project that have not ended."""
-    rule = (pipeline.c.project_id == project_id) & pipeline.c.status.not_in(sorted(COMPLETE))
+    rule = (pipeline.c.project_id == project_id) & text(OPEN_PIPELINE)
     return list((await connection.execute(select(pipeline.c.id).where(rule).order_by(pipeline.c.id))).scalars())
 
 
@@ -104,9 +101,14 @@ async def remove_ended(connection: AsyncConnection, project_id: int) -> Removed:
 
 
 async def remove(connection: AsyncConnection, project_id: int) -> None:
-    """Remove the rows; objects of the store are noted as doomed. What others refer to is forgotten there."""
-    await job_objects.doom(connection, job.c.project_id == project_id)
+    """Remove the rows; objects of the store are noted as doomed. What others refer to is forgotten there.
+
+    Its pipelines go first, by their ids: what each of their tables would have for a project none finds at once.
+    """
+    ids = (await connection.execute(select(pipeline.c.id).where(pipeline.c.project_id == project_id))).scalars().all()
+    await pipeline_removal.remove(connection, ids)
     await secure_files.doom(connection, project_id)
     await uploads.doom(connection, project_id)
-    rules = row_removal.rules_of(project, project.c.id == project_id, "project_id", project_id)
+    without = [table_of(Pipeline), table_of(Job)]
+    rules = row_removal.rules_of(project, project.c.id == project_id, "project_id", project_id, without)
     await row_removal.remove(connection, rules, "project_id")

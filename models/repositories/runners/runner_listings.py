@@ -222,4 +222,4 @@ def jobs_of(runner_id: int, wanted: JobFilter) -> Listing[ListedJobRow]:
     if wanted.reader is not None:
         readable = select(project.c.id).where(visible(wanted.reader, wanted.level))
         statement = statement.where(job.c.project_id.in_(readable))
-    return Listing(statement, ListedJobRow)
+    return Listing(statement, ListedJobRow, key=job.c.id)

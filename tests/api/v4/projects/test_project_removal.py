@@ -16,6 +16,7 @@ from models.repositories.pipelines import outbox, pipelines
 from models.repositories.projects import project_removal, projects
 from models.repositories.projects.project_removal import Removed
 from models.tables.namespaces import Namespace
+from models.tables.notifications import NotificationSetting
 from models.tables.pipelines import Job, Pipeline
 from models.tables.projects import Project
 from models.tables.runners import Runner
@@ -164,6 +165,17 @@ async def test_a_group_goes_with_all_that_is_in_it_once_its_pipelines_are_cancel
         await loop.remove_marked()
         assert (await left(site), await left(site, Namespace)) == (0, 0)
         assert (await client.post("/api/v4/groups", json={"name": "again", "path": top.path})).status_code == 201
+
+
+@pytest.mark.both_databases
+async def test_what_people_want_to_hear_of_a_group_goes_with_it(site: Site) -> None:
+    async with site.client(site.root) as client:
+        made = (await client.post("/api/v4/groups", json={"name": "loud", "path": "loud"})).json()
+        place = f"/api/v4/groups/{made['id']}"
+        assert (await client.put(f"{place}/notification_settings", json={"level": "watch"})).status_code == 200
+        assert (await client.delete(place)).status_code == 202
+        assert (await client.get(place)).status_code == 404
+    assert await left(site, NotificationSetting) == 0
 
 
 async def test_somebodys_own_namespace_is_no_group_to_remove(site: Site) -> None:
