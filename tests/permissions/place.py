@@ -135,7 +135,7 @@ class Place:
         }
         calling = asyncio.ensure_future(self.site.app(scope, receive, send))
         either: set[asyncio.Future[Any]] = {calling, started}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED, timeout=120)
         assert started.done(), f"{call.method} {call.path} was not answered: {calling}"
         calling.cancel()
         with suppress(asyncio.CancelledError):
