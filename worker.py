@@ -86,6 +86,8 @@ gc.enable()
 
 RECONNECT = 0.5
 """Seconds between two attempts to reach Temporal."""
+ANALYSED_EVERY = 86_400.0
+"""Seconds between two looks at what tables have: no plan changes but with a table that has grown many times over."""
 
 log = structlog.get_logger()
 
@@ -134,6 +136,8 @@ class Process:
                 loops.append(DirectoryLoop(self._services, self._services.cluster).run)
                 loops.append(self._moved_away().run)
             loops += [self._retention().run, self._removals().run]
+            fault = "what tables have could not be counted; tomorrow is another day"
+            loops.append(partial(every, ANALYSED_EVERY, self._services.database.analyse, fault, begins_at_once=True))
             loops.append(SealingLoop(self._services.database, self._services.sealer).run)
             if not self._services.mine.is_copy:
                 loops += self._starting_by_itself()

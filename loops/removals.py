@@ -64,9 +64,11 @@ class RemovalLoop:
             return False
         removed = Removed.PART
         while removed is Removed.PART:
+            begun = time.monotonic()
             async with self._database.write(is_long=True) as connection:
                 removed = await project_removal.remove_ended(connection, project_id)
-            await asyncio.sleep(0)  # others have their turn, which on SQLite they wait for
+            if removed is Removed.PART:
+                await asyncio.sleep(time.monotonic() - begun)  # half the time is for others, who wait on SQLite
         if removed is Removed.NOTHING:
             return False
         await self._repositories.remove(project_id)

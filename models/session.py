@@ -107,6 +107,12 @@ class Database:
                 turn.begin()
                 yield connection
 
+    async def analyse(self) -> None:
+        """Let SQLite's planner know what tables have, beside everybody else; PostgreSQL does so by itself."""
+        if self.is_sqlite:
+            with self._explained():
+                await self._file.analyse()
+
     async def close(self) -> None:
         """Close every connection."""
         if self.is_sqlite:

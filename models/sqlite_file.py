@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, Dialect, Engine, NullPool, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, NullPool, TextClause, bindparam, create_engine, event, text
 from sqlalchemy.engine.cursor import FullyBufferedCursorFetchStrategy
 from sqlalchemy.exc import OperationalError
 
@@ -27,6 +27,7 @@ from models.database_usage import DatabaseUsage
 CONNECTIONS: Final = 4
 """One that writes, one that reads in the loop's thread, and two that read in threads of their own."""
 _READERS_ASIDE: Final = CONNECTIONS - 2
+READER, WRITER = "reader", "writer"
 _PATIENCE: Final = 15.0
 """Seconds in which a transaction waits for that of another process."""
 _LOOK_AGAIN: Final = 0.002
@@ -37,8 +38,11 @@ _STEPS: Final = 1_000
 """So many steps of SQLite's machine lie between two looks at the clock, well below a millisecond."""
 _STEPS_ASIDE: Final = 100_000
 """The same in a thread, which has to wait for the interpreter's lock whenever it looks."""
-_MAX_ROWS: Final = 1_000
-"""So many rows of each index tell the planner enough: 20 ms at a million jobs, where all rows are a second."""
+LARGE: Final = 10_000
+"""So many rows make a table worth counting: the planner must not take one for small that will be large tomorrow."""
+_TABLES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'table'")
+_INDICES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = :name")
+_FORGET: Final = text("DELETE FROM sqlite_stat1 WHERE tbl IN :names").bindparams(bindparam("names", expanding=True))
 
 _PRAGMAS: Final = (
     "PRAGMA journal_mode=WAL",
@@ -46,7 +50,6 @@ _PRAGMAS: Final = (
     "PRAGMA foreign_keys=ON",
     f"PRAGMA busy_timeout={_PATIENCE * 1_000:.0f}",
     "PRAGMA cache_size=-65536",
-    f"PRAGMA analysis_limit={_MAX_ROWS}",
 )
 
 
@@ -88,38 +91,38 @@ class _Line:
 class SqliteConnection:
     """A connection to SQLite behind the face of an `AsyncConnection`."""
 
-    def __init__(self, file: "SqliteFile", line: _Line, *, writes: bool, is_long: bool = False) -> None:
-        """Use this connection, which is in a transaction if it `writes`; `is_long`: no statement runs in the loop."""
+    def __init__(self, file: "SqliteFile", name: str, *, is_long: bool = False) -> None:
+        """Use the `reader` or the `writer`, which is in a transaction; `is_long`: no statement runs in the loop."""
         self._file = file
-        self._line = line
-        self._writes = writes
+        self._name = name
         self._is_long = is_long
 
     @property
     def dialect(self) -> Dialect:
         """What kind of database this is."""
-        return self._line.connection.dialect
+        return self._file.line(self._name).connection.dialect
 
     async def execute(self, statement: Any, parameters: Any = None) -> Any:
         """Run a statement."""
-        if self._writes:
+        line, writes = self._file.line(self._name), self._name == WRITER
+        if writes:
             if self._is_long:
-                return await self._file.write_aside(self._line, statement, parameters, inf)
+                return await self._file.write_aside(line, statement, parameters, inf)
             if not getattr(statement, "is_select", False):
-                return self._line.connection.execute(statement, parameters)
-        elif self._line.driver.in_transaction:  # begun by hand: no other connection knows of it
-            return self._line.connection.execute(statement, parameters)
-        self._line.until = time.monotonic() + _BRIEF
+                return line.connection.execute(statement, parameters)
+        elif line.driver.in_transaction:  # begun by hand: no other connection knows of it
+            return line.connection.execute(statement, parameters)
+        line.until = time.monotonic() + _BRIEF
         try:
-            return self._line.run(statement, parameters)
+            return line.run(statement, parameters)
         except _Interrupted:
-            if self._writes:
-                return await self._file.write_aside(self._line, statement, parameters)
+            if writes:
+                return await self._file.write_aside(line, statement, parameters)
             return await self._file.read_aside(statement, parameters)
 
     async def run_sync(self, work: Callable[[Connection], Any]) -> Any:
         """Call a function with the connection itself, in the loop's thread."""
-        return work(self._line.connection)
+        return work(self._file.line(self._name).connection)
 
 
 class SqliteFile:
@@ -143,16 +146,16 @@ class SqliteFile:
 
     def reader(self) -> SqliteConnection:
         """The connection that reads."""
-        return SqliteConnection(self, self._line("reader"), writes=False)
+        return SqliteConnection(self, READER)
 
     @asynccontextmanager
     async def writer(self, *, is_long: bool = False) -> AsyncIterator[SqliteConnection]:
         """The connection that writes, in a transaction."""
         async with self._turn:
-            line = self._line("writer")
+            line = self.line(WRITER)
             await _begin(line.driver)
             try:
-                yield SqliteConnection(self, line, writes=True, is_long=is_long)
+                yield SqliteConnection(self, WRITER, is_long=is_long)
                 if line.driver.in_transaction:  # a migration commits by itself
                     line.driver.execute("COMMIT")
             except BaseException:
@@ -169,7 +172,7 @@ class SqliteFile:
         except TimeoutError as error:
             raise TooLong(self._longest) from error
         try:
-            return (await self._run_aside(self._line(name, _STEPS_ASIDE), statement, parameters, until))[0]
+            return (await self._run_aside(self.line(name, _STEPS_ASIDE), statement, parameters, until))[0]
         finally:
             self._free.put_nowait(name)
 
@@ -206,10 +209,47 @@ class SqliteFile:
             line.until = inf
             raise
 
-    def _line(self, name: str, steps: int = _STEPS) -> _Line:
+    async def analyse(self) -> None:
+        """Let the planner know how large the large tables are, and what their indices tell apart.
+
+        One index at a time: whoever writes waits for no more. Connections read that when they are opened.
+        """
+        line = _Line(self._engine.connect(), _STEPS_ASIDE)
+        try:
+            await self._take_turn(line, text("ANALYZE sqlite_schema"))  # makes the table of what is known
+            small = []
+            for table in (await self._run_aside(line, _TABLES, None, inf))[0].scalars().all():
+                many = text(f'SELECT 1 FROM "{table}" LIMIT 1 OFFSET {LARGE - 1}')  # noqa: S608  # a name of ours
+                if (await self._run_aside(line, many, None, inf))[0].first() is None:
+                    small.append(table)
+                    continue
+                found, _ = await self._run_aside(line, _INDICES.bindparams(name=table), None, inf)
+                for index in found.scalars():
+                    await self._take_turn(line, text(f'ANALYZE "{index}"'))
+            await self._take_turn(line, _FORGET.bindparams(names=small))
+        finally:
+            line.connection.close()
+        async with self._turn:
+            self._close(WRITER)
+        self._close(READER)
+        for name in [await self._free.get() for _ in range(_READERS_ASIDE)]:
+            self._close(name)
+            self._free.put_nowait(name)
+
+    async def _take_turn(self, line: _Line, statement: TextClause) -> None:
+        async with self._turn:
+            _, computed = await self._run_aside(line, statement, None, inf)
+        self._usage.computed_aside += computed
+
+    def _close(self, name: str) -> None:
+        if name in self._open:
+            self._open.pop(name).connection.close()
+
+    def line(self, name: str, steps: int = _STEPS) -> _Line:
+        """The connection of this name; it is opened now if it is not yet."""
         if name not in self._open:
             self._open[name] = _Line(self._engine.connect(), steps)
-            if name == "writer":  # nothing waits but the first word of a transaction, and that by itself
+            if name == WRITER:  # nothing waits but the first word of a transaction, and that by itself
                 self._open[name].driver.execute("PRAGMA busy_timeout=0")
         return self._open[name]
 

@@ -160,6 +160,12 @@ async def lock_jobs(connection: AsyncConnection, ids: Collection[int]) -> None:
     await lock(connection, found.scalars().all())
 
 
+async def remove_jobs(connection: AsyncConnection, ids: Sequence[int]) -> None:
+    """Remove jobs whatever their state, of pipelines that are to go."""
+    await job_objects.doom(connection, job.c.id.in_(ids))
+    await row_removal.remove(connection, row_removal.rules_of(job, job.c.id.in_(ids)))
+
+
 async def remove(connection: AsyncConnection, ids: Sequence[int]) -> list[int]:
     """Remove pipelines whatever their state, with all that they have; their ids."""
     if ids:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models.columns import table_of
 from models.repositories import row_removal
 from models.repositories.pipelines import outbox, pipeline_removal
+from models.repositories.pipelines.job_rows import job, lock
 from models.repositories.projects import secure_files, uploads
 from models.tables.pipelines import OPEN_PIPELINE, Job, Pipeline
 from models.tables.projects import Project
@@ -27,6 +28,8 @@ pipeline = table_of(Pipeline)
 
 MAX_BATCH: Final = 20
 """Pipelines of one transaction: everybody else waits for it on SQLite."""
+MAX_JOBS: Final = 200
+"""And jobs of them: a pipeline may have thousands."""
 _CANCEL: Final = {"name": "cancel_pipeline", "reason": "canceled because its project is being removed"}
 
 
@@ -46,7 +49,7 @@ class Removed(Enum):
     """How much of a project one transaction has removed."""
 
     NOTHING = "nothing: a pipeline has not ended"
-    PART = "some of its pipelines"
+    PART = "some of its pipelines or jobs"
     WHOLE = "all of it"
 
 
@@ -66,8 +69,9 @@ async def marked(connection: AsyncConnection) -> Sequence[MarkedProject]:
 
 async def unfinished(connection: AsyncConnection, project_id: int) -> list[int]:
     """The pipelines of a project that have not ended."""
-    rule = (pipeline.c.project_id == project_id) & text(OPEN_PIPELINE)
-    return list((await connection.execute(select(pipeline.c.id).where(rule).order_by(pipeline.c.id))).scalars())
+    is_its = pipeline.c.project_id + 0 == project_id  # begins at those that have not ended, which are few
+    statement = select(pipeline.c.id).where(is_its, text(OPEN_PIPELINE)).order_by(pipeline.c.id)
+    return list((await connection.execute(statement)).scalars())
 
 
 async def left(connection: AsyncConnection, project_id: int) -> int:
@@ -84,15 +88,23 @@ async def cancel(connection: AsyncConnection, pipeline_ids: Collection[int], now
 
 
 async def remove_ended(connection: AsyncConnection, project_id: int) -> Removed:
-    """Remove a project if its pipelines have ended: `MAX_BATCH` of them, and with the last ones the project itself."""
+    """Remove a project if its pipelines have ended: some of what it has, and with the last of that the project itself.
+
+    That is `MAX_BATCH` pipelines, or `MAX_JOBS` jobs of them.
+    """
     first = select(pipeline.c.id).where(pipeline.c.project_id == project_id).order_by(pipeline.c.id)
     found = (await connection.execute(first.limit(MAX_BATCH + 1))).scalars().all()
     ids = found[:MAX_BATCH]
+    of_them = select(job.c.id).where(job.c.pipeline_id.in_(ids)).order_by(job.c.id).limit(MAX_JOBS + 1)
+    jobs = (await connection.execute(of_them)).scalars().all()
     # In the order in which everybody locks: jobs first. With the project's row no pipeline is made meanwhile.
-    await pipeline_removal.lock_jobs(connection, ids)
+    await lock(connection, jobs)
     await connection.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
     if await unfinished(connection, project_id):
         return Removed.NOTHING
+    if len(jobs) > MAX_JOBS:
+        await pipeline_removal.remove_jobs(connection, jobs[:MAX_JOBS])
+        return Removed.PART
     if len(found) > MAX_BATCH:
         await pipeline_removal.remove(connection, ids)
         return Removed.PART

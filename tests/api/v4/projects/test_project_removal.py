@@ -84,6 +84,25 @@ async def test_a_project_with_many_pipelines_is_removed_a_few_at_a_time(
 
 
 @pytest.mark.both_databases
+async def test_a_pipeline_with_many_jobs_is_removed_a_few_of_them_at_a_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.repositories.projects.project_removal.MAX_JOBS", 2)
+    for _ in range(2):
+        await site.world.pipeline(CONFIG)
+    seen = []
+    async with site.services.database.write() as connection:
+        for table in (Pipeline, Job):
+            await connection.execute(update(table_of(table)).values(status="success"))
+    removed = Removed.PART
+    while removed is Removed.PART:
+        async with site.services.database.write() as connection:
+            removed = await project_removal.remove_ended(connection, site.world.project_id)
+        seen.append((await left(site, Pipeline), await left(site, Job), await left(site)))
+    assert (removed, seen) == (Removed.WHOLE, [(2, 2, 1), (0, 0, 0)])
+
+
+@pytest.mark.both_databases
 async def test_a_project_whose_pipeline_runs_is_gone_for_everybody_and_removed_when_it_was_canceled(site: Site) -> None:
     site.connect_temporal()
     await site.commit({"a": "a"})
