@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import JSONResponse
 
 from api.deps import ServicesDep
-from models.repositories.paging import RESPONSE_BYTES, too_large
+from models.repositories.paging import MAX_COUNTED, RESPONSE_BYTES, too_large
 
 _DEFAULT: Final = 20
 _MAX_PER_PAGE: Final = 100
@@ -65,19 +65,20 @@ class Paging:
         return JSONResponse(bounded(items), headers=self.headers(total))
 
     def headers(self, total: int) -> dict[str, str]:
-        """The headers of a list of `total` items."""
+        """The headers of a list of `total` items; of one that was not counted to its end without what that is."""
         last = max(1, -(-total // self.size))
         before = self.number - 1 if 1 < self.number <= last + 1 else None
         after = self.number + 1 if self.number < last else None
-        ways = (("prev", before), ("next", after), ("first", 1), ("last", last))
+        counted = total <= MAX_COUNTED
+        ways = (("prev", before), ("next", after), ("first", 1), ("last", last if counted else None))
+        totals = {"X-Total": str(total), "X-Total-Pages": str(last)} if counted else {}
         return {
             "Link": ", ".join(f'<{self._address(page)}>; rel="{name}"' for name, page in ways if page is not None),
             "X-Page": str(self.number),
             "X-Per-Page": str(self.size),
             "X-Next-Page": "" if after is None else str(after),
             "X-Prev-Page": "" if before is None else str(before),
-            "X-Total": str(total),
-            "X-Total-Pages": str(last),
+            **totals,
         }
 
     def _address(self, page: int) -> str:

@@ -12,6 +12,8 @@ from models import typed_rows
 from models.columns import padded
 from models.typed_rows import Typed
 
+MAX_COUNTED: Final = 10_000
+"""Of longer lists nobody is told how long they are, as in GitLab: to count them would take as long as they are."""
 RESPONSE_BYTES: Final = 8 * 1024**2
 """Bytes of people's texts in one response: eight of the largest."""
 
@@ -43,7 +45,10 @@ class Listing(Generic[Kind]):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[Kind]):
-    """The rows of one page, and how many there are on all pages."""
+    """The rows of one page, and how many there are on all pages.
+
+    Where that is more than `MAX_COUNTED` it is only known to be more, and whether a page follows this one.
+    """
 
     rows: Sequence[Kind]
     total: int
@@ -65,8 +70,11 @@ async def slice_of(connection: AsyncConnection, listing: Listing[Typed], number:
     rows = typed_rows.all_of(listing.kind, await connection.execute(page))
     if number == 1 and len(rows) < size:
         return Slice(rows, len(rows))
-    counted = select(func.count()).select_from(statement.order_by(None).subquery())
-    return Slice(rows, (await connection.execute(counted)).scalar_one())
+    first = statement.order_by(None).limit(MAX_COUNTED + 1).subquery()
+    total = int((await connection.execute(select(func.count()).select_from(first))).scalar_one())
+    if total > MAX_COUNTED:
+        total = max(total, (number - 1) * size + len(rows) + (len(rows) == size))
+    return Slice(rows, total)
 
 
 async def require_size(connection: AsyncConnection, texts: Select[Any], advice: str) -> None:

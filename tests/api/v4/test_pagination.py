@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from api.v4.pagination import Paging
 from tests.api.v4.site import Site
 
@@ -43,3 +45,19 @@ async def test_pipelines_come_in_pages_without_token_in_the_links(site: Site) ->
     assert first.headers["x-total"] == beyond.headers["x-total"] == "5"
     assert site.root.token not in first.headers["link"]
     assert f"<{site.services.settings.url}{path}?source=push&page=2&per_page=2>" in first.headers["link"]
+
+
+@pytest.mark.both_databases
+async def test_a_long_list_is_not_counted_to_its_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("models.repositories.paging", "api.v4.pagination"):
+        monkeypatch.setattr(f"{module}.MAX_COUNTED", 3)
+    for _ in range(5):
+        await site.world.pipeline()
+    path = f"/api/v4/projects/{site.world.project_id}/pipelines"
+    async with site.client(site.root) as client:
+        pages = [await client.get(path, params={"per_page": "2", "page": page}) for page in "1234"]
+    assert [len(page.json()) for page in pages] == [2, 2, 1, 0]
+    assert [page.headers["x-next-page"] for page in pages] == ["2", "3", "", ""]
+    for page in pages:
+        assert not {"x-total", "x-total-pages"} & set(page.headers)
+        assert 'rel="last"' not in page.headers["link"]
