@@ -42,6 +42,11 @@ LARGE: Final = 10_000
 """So many rows make a table worth counting: the planner must not take one for small that will be large tomorrow."""
 _TABLES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'table'")
 _INDICES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = :name")
+_EMPTY: Final = text(
+    "INSERT INTO sqlite_stat1 SELECT tbl_name, name, '1 1' FROM sqlite_schema WHERE type = 'index' "
+    "AND tbl_name IN (SELECT tbl FROM sqlite_stat1) AND name NOT IN (SELECT idx FROM sqlite_stat1 WHERE idx <> '')"
+)
+"""An index of no row leaves no word; then the planner takes it for one of many, and reads a larger one instead."""
 _FORGET: Final = text("DELETE FROM sqlite_stat1 WHERE tbl IN :names").bindparams(bindparam("names", expanding=True))
 
 _PRAGMAS: Final = (
@@ -227,6 +232,7 @@ class SqliteFile:
                 for index in found.scalars():
                     await self._take_turn(line, text(f'ANALYZE "{index}"'))
             await self._take_turn(line, _FORGET.bindparams(names=small))
+            await self._take_turn(line, _EMPTY)
         finally:
             line.connection.close()
         async with self._turn:
