@@ -11,8 +11,9 @@ from rich.console import Console
 from bench import compile as compiling
 from bench import engine, first_paint, latency, log_viewer, logs, notes, pages, push, start, steps, whole, windows
 from bench import front as attacked_front
+from bench.growth import figures as growth
 from bench.machine import commit, this_machine
-from bench.options import RUNS, Options
+from bench.options import LARGE, RUNS, Options
 from bench.outage import figures as outage
 from bench.pods_simulation import figures as pods_simulation
 from bench.queue import figures as queue
@@ -25,6 +26,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Options], list[Row]]]] = {
     "engine": engine.rows,
     "first_paint": first_paint.rows,
     "front": attacked_front.rows,
+    "growth": growth.rows,
     "latency": latency.rows,
     "log_viewer": log_viewer.rows,
     "logs": logs.rows,
@@ -52,6 +54,7 @@ def bench(
     shape: Annotated[
         list[str] | None, typer.Option(help=f"For the engine: some of {', '.join(SHAPES)}; all by default.")
     ] = None,
+    large: Annotated[int, typer.Option(min=10_000, help="For growth: jobs of the large home.")] = LARGE,
     front: Annotated[bool, typer.Option("--front", help="Send the runners through the front.")] = False,
 ) -> None:
     """Measure."""
@@ -60,7 +63,7 @@ def bench(
         raise typer.BadParameter(f"{', '.join(unknown)} is not a benchmark; there are {', '.join(BENCHMARKS)}.")
     if strange := sorted(set(shape or ()) - set(SHAPES)):
         raise typer.BadParameter(f"{', '.join(strange)} is not a shape; there are {', '.join(SHAPES)}.")
-    machine, options = this_machine(), Options(runs=runs, front=front, shapes=tuple(shape or ()))
+    machine, options = this_machine(), Options(runs=runs, front=front, shapes=tuple(shape or ()), large=large)
     rows = [row for name, measure in BENCHMARKS.items() if not names or name in names for row in measure(options)]
     if as_json:
         document = {

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 RUNS: Final = 3
+LARGE: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Options:
     jobs: int = 5
     """Jobs of one stage."""
     runners: int = 20
+    large: int = LARGE
+    """Jobs of the large home, for what grows with it."""
 
     @property
     def all_jobs(self) -> int:

@@ -140,7 +140,8 @@ class Builder:
 
     async def _create(self, plan: Plan, number: int, ref: str, now: datetime) -> int:
         sha = self._commits[number % len(self._commits)]
-        title = {"title": "Change the wording", "author": "Growth <growth@example.com>"}
+        title = {"title": "Change the wording", "message": "Change the wording\n", "timestamp": now.isoformat()}
+        title |= {"author_name": "Growth", "author_email": "growth@example.com"}
         request = pipelines.PipelineRequest(self.projects[0], self.user, ref, sha, "push", commit=title)
         return await pipelines.create(self.connection, request, plan, now, seal=str)
 
