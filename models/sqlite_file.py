@@ -47,6 +47,10 @@ _EMPTY: Final = text(
     "AND tbl_name IN (SELECT tbl FROM sqlite_stat1) AND name NOT IN (SELECT idx FROM sqlite_stat1 WHERE idx <> '')"
 )
 """An index of no row leaves no word; then the planner takes it for one of many, and reads a larger one instead."""
+_SMALL: Final = text(
+    "INSERT INTO sqlite_stat1 SELECT name, NULL, :rows FROM sqlite_schema WHERE type = 'table' AND name IN :names"
+).bindparams(bindparam("names", expanding=True))
+"""A table of which nothing is said is taken for one of a million rows, and a large one is read before it."""
 _FORGET: Final = text("DELETE FROM sqlite_stat1 WHERE tbl IN :names").bindparams(bindparam("names", expanding=True))
 
 _PRAGMAS: Final = (
@@ -233,6 +237,7 @@ class SqliteFile:
                     await self._take_turn(line, text(f'ANALYZE "{index}"'))
             await self._take_turn(line, _FORGET.bindparams(names=small))
             await self._take_turn(line, _EMPTY)
+            await self._take_turn(line, _SMALL.bindparams(names=small, rows=str(LARGE // 10)))
         finally:
             line.connection.close()
         async with self._turn:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Column, Table, bindparam, select, update
+from sqlalchemy import Column, Table, bindparam, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models.rows.hooks import DueRow
@@ -18,7 +18,9 @@ class DueRows:
         rows = table.c
         self._due = (
             select(rows.id, mark.label("mark"))
-            .where(rows.state == still_open, rows.due_at <= bindparam("b_now"))
+            .where(
+                text(f"{table.name}.state = '{still_open}'"), rows.due_at <= bindparam("b_now")
+            )  # as an index says it
             .order_by(rows.due_at, rows.id)
             .limit(bindparam("b_limit"))
         )

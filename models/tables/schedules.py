@@ -1,15 +1,16 @@
 """Pipeline schedules, their variables, and what became of each of their ticks."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Index, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Outcome, Overlap
-from models.columns import BIG, COUNTING, document, key, moment, number, reference
+from models.columns import BIG, COUNTING, document, key, moment, number, only, reference
 
-_OPEN = text(f"outcome IN ('{Outcome.DUE}', '{Outcome.WAITING}')")
+OPEN_TICK: Final = f"schedule_tick.outcome IN ('{Outcome.DUE}', '{Outcome.WAITING}')"
+"""Of few ticks: a statement that says it in these words reads them by an index of their own."""
 _TO_MIRROR = text("mirrored <> revision")
 
 
@@ -72,7 +73,7 @@ class ScheduleTick(SQLModel, table=True):
     __tablename__ = "schedule_tick"
     __table_args__ = (
         UniqueConstraint("schedule_id", "due_at"),
-        Index("open_tick", "not_before", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        Index("open_tick", "not_before", **only(OPEN_TICK.replace("schedule_tick.", ""))),
         COUNTING,
     )
 

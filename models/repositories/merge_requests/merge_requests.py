@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import NotFound, Refused
@@ -196,8 +196,8 @@ class WaitingRow(MergeRequestRow):
 
 async def that_wait(connection: AsyncConnection) -> Sequence[WaitingRow]:
     """The open ones that will be merged by themselves, the oldest request first."""
-    asked_for = (merge_request.c.auto_merge != "") & merge_request.c.auto_merge_user_id.is_not(None)
-    statement = select(merge_request).where(asked_for, merge_request.c.state == State.OPENED)
+    asked_for = text("merge_request.auto_merge <> ''"), merge_request.c.auto_merge_user_id.is_not(None)
+    statement = select(merge_request).where(*asked_for, merge_request.c.state == State.OPENED)
     return all_of(WaitingRow, await connection.execute(statement.order_by(merge_request.c.id)))
 
 

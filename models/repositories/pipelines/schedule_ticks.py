@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import Select, exists, func, select, update
+from sqlalchemy import Select, exists, func, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,7 +37,7 @@ from models.rows.pipelines import PipelineRow
 from models.rows.schedules import PipelineScheduleRow, ScheduleTickRow
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
-from models.tables.schedules import PipelineSchedule, ScheduleTick
+from models.tables.schedules import OPEN_TICK, PipelineSchedule, ScheduleTick
 from models.time_zones import timetable
 from models.typed_rows import all_of, first_of
 
@@ -267,13 +267,13 @@ async def release(connection: AsyncConnection, now: datetime) -> Sequence[int]:
 
 async def waits(connection: AsyncConnection) -> bool:
     """Whether any tick waits for the end of a pipeline."""
-    statement = select(tick.c.id).where(tick.c.outcome == Outcome.WAITING).limit(1)
+    statement = select(tick.c.id).where(text(OPEN_TICK), tick.c.outcome == Outcome.WAITING).limit(1)
     return (await connection.execute(statement)).first() is not None
 
 
 async def due(connection: AsyncConnection, now: datetime, limit: int) -> Sequence[ScheduleTickRow]:
     """Ticks whose pipeline is to be made now, which no other process is making."""
-    statement = select(tick).where(tick.c.outcome == Outcome.DUE, tick.c.not_before <= now)
+    statement = select(tick).where(text(OPEN_TICK), tick.c.outcome == Outcome.DUE, tick.c.not_before <= now)
     statement = statement.order_by(tick.c.id).limit(limit).with_for_update(skip_locked=True)
     return all_of(ScheduleTickRow, await connection.execute(statement))
 
