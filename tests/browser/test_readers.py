@@ -22,6 +22,8 @@ _MAX_STOPS: Final = 120
 _NUMBERED: Final = probe("stops")
 _FOCUSED: Final = probe("focused")
 _LOST: Final = probe("lost")
+_COMING: Final = ".log-static, .line.coming"
+"""A log before its viewer is there, and lines that it has not got yet."""
 
 
 async def test_a_keyboard_reaches_everything_and_shows_where_it_is(world: World, chromium: Browser) -> None:
@@ -63,6 +65,7 @@ async def test_pictures_of_pages(world: World, chromium: Browser, theme: Theme, 
             tab.faults.clear()
             await tab.visit(path)
             faults += [f"{path}: {text}" for text in [*await tab.overflow(), *tab.faults.all()]]
+            await tab.page.locator(_COMING).first.wait_for(state="detached")
             if folder:  # Playwright makes it
                 await tab.page.screenshot(path=Path(folder) / f"{name}-{size[0]}-{theme}.png", animations="disabled")
     assert not faults, "\n".join(faults)
