@@ -38,8 +38,8 @@ _SCHEMES: Final[Schema] = {
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _ABOUT: Final = (
     "GitLab's REST API, version 4, as far as this server has it. Parameters are taken from the query, from a form or "
-    "from a JSON object, all alike. Lists come in pages (`page`, `per_page`), and tell in `Link` and `X-Total` of the "
-    "others. With an `Idempotency-Key` a call that is repeated is carried out once."
+    "from a JSON object, all alike. Lists come in pages (`page`, `per_page`), of which `Link` and, up to 10,000 items, "
+    "`X-Total` tell. With an `Idempotency-Key` a call that is repeated is carried out once."
 )
 
 
