@@ -14,6 +14,7 @@ from typing import Final
 
 from bench.growth import homes
 from bench.growth.asking import Running, claims, compared, idle, lists, scrapes
+from bench.growth.loops import looks
 from bench.growth.rows import Home
 from bench.growth.watching import anonymous, removals
 from bench.options import Options
@@ -60,6 +61,7 @@ async def _on(kind: str, folder: Path, options: Options, stack: AsyncExitStack) 
     sides = [Running(home, await stack.enter_async_context(_started(settings))) for settings, home in made]
     found += compared(f"growth, {kind}: start, processor", [side.servers.cpu()["api"] for side in sides], least=0.2)
     found += await lists(kind, sides, options.runs * _VISITS)
+    found += await looks(kind, sides, options.runs * _VISITS)
     found += await scrapes(kind, sides, options.runs * _VISITS)
     found += await claims(kind, sides)
     found += await anonymous(kind, sides)

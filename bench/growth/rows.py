@@ -39,6 +39,8 @@ from models.tables.projects import Project
 
 PROJECTS: Final = 200
 _YEAR: Final = timedelta(days=365)
+_RECENT: Final = timedelta(minutes=10)
+"""What is open was made since then: no job has waited so long that the sweeper ends it."""
 _UNEVEN: Final = 2.3
 """The power by which copies crowd into the first projects: with 200 of them a tenth lands in the first one."""
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
@@ -116,14 +118,14 @@ async def multiply(
         await _copy(connection, _OF_PIPELINES, ranges, copies)
         await _count(connection)
         made = await _rows(connection, "job")
-        builder.begun = system_clock() - timedelta(hours=1)
+        builder.begun = system_clock() - _RECENT
         await builder.open()
         if waiting:
             after = {name: await _last(connection, name) for name in _OF_PIPELINES}
             await builder.waiting()
             ranges.of_pipelines = {name: await _range(connection, name, after[name]) for name in _OF_PIPELINES}
             per_copy = ranges.of_pipelines["job"][1]
-            further = list(_spread(builder.projects, math.ceil(waiting / per_copy) - 1, timedelta(hours=1)))
+            further = list(_spread(builder.projects, math.ceil(waiting / per_copy) - 1, _RECENT))
             await _copy(connection, _OF_PIPELINES, ranges, further)
             await _count(connection)
         await connection.run_sync(_copies.drop)
@@ -225,6 +227,8 @@ def _moved(column: Column[Any], ranges: _Ranges, dialect: str) -> ColumnElement[
         return column + _copies.c.k * ranges.of_pipelines[target][1]
     if column.name == "iid":
         return column + _copies.c.nth * ranges.of_pipelines[column.table.name][1]
+    if column.name == "since":
+        return column + _copies.c.seconds
     if column.name == "ref":
         return case((column == "main", column), else_=column + "-" + cast(_copies.c.k, String))
     if column.name == "object_key":
