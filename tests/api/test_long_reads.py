@@ -10,15 +10,18 @@ import pytest
 from sqlalchemy import text
 
 from domain.errors import TooLong
+from loops.held_loop import HeldLoop
 from loops.removals import RemovalLoop
 from loops.sweeper import Sweeper
 from models.session import Database
 from settings import TimeLimits
 from tests.api.v4.site import Site, open_site
 from tests.waiting import HANGS, comes_true
+from worker import Process
 
 LIMIT: Final = 1.0
 ENDLESS: Final = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n) > 0"
+COUNTED: Final = f"SELECT {ENDLESS.replace('FROM n)', 'FROM n WHERE i < 100000)', 1)}"
 HTML: Final = {"accept": "text/html"}
 
 
@@ -120,3 +123,16 @@ async def test_a_removal_that_takes_long_holds_no_reader_up(tmp_path: Path, sqli
             await asyncio.wait_for(removing, HANGS)
         await _run(services.database, "DROP TRIGGER slow")
         assert await RemovalLoop(services.database, *parts).remove_marked() == 1
+
+
+async def test_what_a_long_transaction_computes_is_no_outage_for_the_sweeper(tmp_path: Path, sqlite_url: str) -> None:
+    """A tick waits for its turn meanwhile; the loop itself was never held up."""
+    async with open_site(tmp_path, sqlite_url) as site:
+        process = Process(site.services)
+        process._held_loop = HeldLoop(clock=lambda: 0.0, computed=lambda: 0.0)
+        held = process._sweeper()._held
+        assert held() == 0
+        async with site.services.database.write(is_long=True) as connection:
+            await connection.execute(text(COUNTED))
+        assert 0 < held() == site.services.database.usage.computed_aside
+        await process._front.aclose()
