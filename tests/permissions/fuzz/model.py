@@ -104,7 +104,7 @@ POST W/environments P/environments: dev live deploy:name
 * P/merge_requests* P/merge_trains/* P/repository/merged_branches: dev live
 POST W/merge_requests/{iid}*: known read dev|mine:iid live
 POST P/pipeline_schedules/{schedule_id}/play W/pipeline_schedules/{schedule_id}/play: dev live merge:fix
-* P/pipeline_schedules/*/take_ownership W/pipeline_schedules/*/take_ownership: maint live merge:fix
+* P/pipeline_schedules/*/take_ownership W/pipeline_schedules/*/take_ownership: dev live maint|mine:schedule_id merge:fix
 DELETE P/pipeline_schedules/{schedule_id}/variables/*: dev live maint|mine:schedule_id merge:fix
 POST DELETE P/pipeline_schedules/{schedule_id} W/pipeline_schedules/*/delete: dev live maint|mine:schedule_id
 * P/pipeline_schedules/{schedule_id}* W/pipeline_schedules/{schedule_id}*: dev live admin|mine:schedule_id merge:fix
