@@ -106,8 +106,8 @@ REMOVALS: Final[tuple[Removal, ...]] = (
         "SQLite",
         "the transactions of a process take turns",
         "models/sqlite_file.py",
-        "        async with self._turn:\n",
-        "        if self._turn:\n",
+        "        async with self._turn:\n            line",
+        "        if self._turn:\n            line",
         "tests/models/test_one_writer.py::test_transactions_of_one_process_take_turns",
     ),
     Removal(
