@@ -59,7 +59,9 @@ _pipelines = _first(select(pipeline.c.status, pipeline.c.source).where(text(OPEN
 _PIPELINES: Final = select(_pipelines.c.status, _pipelines.c.source, func.count().label("rows")).group_by(
     _pipelines.c.status, _pipelines.c.source
 )
-_jobs = _first(select(job.c.status).where(job.c.status.in_(sorted(WAITS))))
+_waits = bindparam("b_waits", sorted(WAITS), expanding=True, literal_execute=True)
+"""Written out: a plan of PostgreSQL for any statuses expects a part of all jobs, and reads them one by one."""
+_jobs = _first(select(job.c.status).where(job.c.status.in_(_waits)))
 _JOBS: Final = select(_jobs.c.status, func.count().label("rows")).group_by(_jobs.c.status)
 _unsent = _first(select(outbox.c.kind, outbox.c.created_at).where(outbox.c.sent_at.is_(None)))
 _UNSENT: Final = select(
