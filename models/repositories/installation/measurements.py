@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Executable, Integer, Result, Select, Subquery, bindparam, func, select, text
+from sqlalchemy import BindParameter, Executable, Integer, Result, Select, Subquery, bindparam, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import OPEN, Status
@@ -59,7 +59,7 @@ _pipelines = _first(select(pipeline.c.status, pipeline.c.source).where(text(OPEN
 _PIPELINES: Final = select(_pipelines.c.status, _pipelines.c.source, func.count().label("rows")).group_by(
     _pipelines.c.status, _pipelines.c.source
 )
-_waits = bindparam("b_waits", sorted(WAITS), expanding=True, literal_execute=True)
+_waits: Final[BindParameter[Any]] = bindparam("b_waits", sorted(WAITS), expanding=True, literal_execute=True)
 """Written out: a plan of PostgreSQL for any statuses expects a part of all jobs, and reads them one by one."""
 _jobs = _first(select(job.c.status).where(job.c.status.in_(_waits)))
 _JOBS: Final = select(_jobs.c.status, func.count().label("rows")).group_by(_jobs.c.status)
