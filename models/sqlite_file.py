@@ -40,6 +40,7 @@ _STEPS_ASIDE: Final = 100_000
 """The same in a thread, which has to wait for the interpreter's lock whenever it looks."""
 LARGE: Final = 10_000
 """So many rows make a table worth counting: the planner must not take one for small that will be large tomorrow."""
+_COMMIT: Final = text("COMMIT")
 _TABLES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'table'")
 _INDICES: Final = text("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = :name")
 _EMPTY: Final = text(
@@ -165,7 +166,9 @@ class SqliteFile:
             await _begin(line.driver)
             try:
                 yield SqliteConnection(self, WRITER, is_long=is_long)
-                if line.driver.in_transaction:  # a migration commits by itself
+                if is_long:  # it may write into the file what the log beside it has
+                    await self._run_aside(line, _COMMIT, None, inf)
+                elif line.driver.in_transaction:  # a migration commits by itself
                     line.driver.execute("COMMIT")
             except BaseException:
                 if line.driver.in_transaction:
