@@ -1,0 +1,1 @@
+"""What the database reads for each statement when its tables have grown."""
