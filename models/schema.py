@@ -56,5 +56,5 @@ import models.tables.visits  # noqa: F401
 
 METADATA: Final = SQLModel.metadata
 
-VERSION: Final = "0049"
+VERSION: Final = "0050"
 """The newest version of the schema: the last one of the migrations, which are so not read at every start."""

@@ -70,11 +70,16 @@ async def slice_of(connection: AsyncConnection, listing: Listing[Typed], number:
     rows = typed_rows.all_of(listing.kind, await connection.execute(page))
     if number == 1 and len(rows) < size:
         return Slice(rows, len(rows))
-    first = statement.order_by(None).limit(MAX_COUNTED + 1).subquery()
-    total = int((await connection.execute(select(func.count()).select_from(first))).scalar_one())
+    total = int((await connection.execute(counting(statement))).scalar_one())
     if total > MAX_COUNTED:
         total = max(total, (number - 1) * size + len(rows) + (len(rows) == size))
     return Slice(rows, total)
+
+
+def counting(statement: Select[Any]) -> Select[Any]:
+    """How many rows a listing has, up to one beyond `MAX_COUNTED`: without their columns, or each of them is read."""
+    bare = statement.order_by(None).with_only_columns(literal(1), maintain_column_froms=True)
+    return select(func.count()).select_from(bare.limit(MAX_COUNTED + 1).subquery())
 
 
 async def require_size(connection: AsyncConnection, texts: Select[Any], advice: str) -> None:

@@ -155,7 +155,7 @@ class Job(SQLModel, table=True):
         *where_given("job", "downstream_id", "environment_id"),
         *where_given("job", "resource_group_id", after=("status",)),
         *where_given("job", "runner_id", after=("id",)),
-        Index("job_of_project", "project_id", "id"),
+        Index("job_of_project", "project_id", "bridge", "id"),
         Index("job_open_bridge", "downstream_id", **only(OPEN_BRIDGE.replace("job.", ""))),
         Index("job_of_project_by_end", "project_id", "finished_at", **only("finished_at IS NOT NULL")),
         Index("job_with_coverage", "pipeline_id", **only("coverage IS NOT NULL")),

@@ -1,5 +1,6 @@
 """Deployments of a database from before those that no job made: their rows, ids and references stay what they were."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,12 +30,12 @@ def real_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrating, "_upgrade", MIGRATING)
 
 
-def back(connection: Connection) -> None:
-    """To the schema before."""
+def back(connection: Connection, *, before: bool = False) -> None:
+    """To the schema of `VERSION`, or the one before it."""
     config = alembic_config()
     config.attributes["connection"] = connection
-    before = ScriptDirectory.from_config(config).get_revision(VERSION).down_revision
-    command.downgrade(config, str(before))
+    version = ScriptDirectory.from_config(config).get_revision(VERSION)
+    command.downgrade(config, str(version.down_revision if before else VERSION))
 
 
 def shape(connection: Connection) -> dict[str, Any]:
@@ -59,7 +60,9 @@ async def test_rows_ids_and_references_are_kept(empty_database: Database) -> Non
     async with empty_database.write() as connection:
         now = await connection.run_sync(shape)
         await connection.run_sync(back)
-        assert await connection.run_sync(shape) == now
+        then = await connection.run_sync(shape)
+        await connection.run_sync(partial(back, before=True))
+        assert await connection.run_sync(shape) == then
         await connection.execute(text("DELETE FROM deployment WHERE iid = 2"))
         (old,) = (await connection.execute(text("SELECT * FROM deployment"))).mappings().all()
     await migrate(empty_database)
