@@ -136,6 +136,24 @@ async def test_who_waits_too_long_comes_in_the_order_of_waiting(world: World) ->
     assert (found[fits.id], found[gpu.id]) == ("", "No runner of this project has the tag gpu.")
 
 
+async def test_a_long_queue_that_runners_work_off_is_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every five seconds somebody looks: 20,000 jobs took a quarter of a second each time."""
+    read, all_of = list[Any](), waiting_jobs.all_of
+
+    def noted(kind: Any, result: Any) -> Any:
+        rows = all_of(kind, result)
+        read.extend(row for row in rows if hasattr(row, "hand_out"))
+        return rows
+
+    await waiting.call(world, world.runner_id)
+    await world.begin("fits: {script: x, parallel: 20}\n")
+    await world.begin("gpu: {script: x, tags: [gpu]}\n")
+    await waiting.wait(world, 1100)
+    monkeypatch.setattr(waiting_jobs, "all_of", noted)
+    assert len(await overdue(world, pending_unmatched=1000, pending_limit=2000)) == 1
+    assert len(read) == 1
+
+
 async def test_a_job_put_back_into_the_queue_waits_anew(world: World) -> None:
     await world.begin("one: {script: x}\n")
     await waiting.wait(world, 5000)

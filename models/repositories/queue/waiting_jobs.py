@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import and_, bindparam, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.pipelines.status import Status
 from domain.pipelines.stuck import why_stuck
 from domain.runners.matching import Candidate
 from domain.runners.named_runner import NamedRunner
-from models.columns import table_of
+from models.columns import padded, table_of
 from models.repositories import database_time
 from models.repositories.installation.installations import HELD
 from models.repositories.pipelines.job_rows import job
@@ -48,10 +48,19 @@ _HOLDERS: Final = (
     .join(lease, lease.c.job_id + 0 == job.c.id)
     .group_by(job.c.runner_id)
 )
+_OLD_DEMANDS: Final = select(queue.c.demand_id).where(queue.c.since < bindparam("b_before")).distinct()
 _OLD: Final = (
-    select(job.c.id, job.c.hand_out, queue.c.demand_id, queue.c.since)
+    select(job.c.id, job.c.hand_out, queue.c.demand_id)
     .join(queue, queue.c.job_id + 0 == job.c.id)  # begins at the queue, which is short: no index finds its rows
-    .where(queue.c.since < bindparam("b_before"), job.c.pipeline_id > HELD)
+    .where(
+        or_(
+            queue.c.since < bindparam("b_anyway"),
+            and_(
+                queue.c.since < bindparam("b_hopeless"), queue.c.demand_id.in_(bindparam("b_demands", expanding=True))
+            ),
+        ),
+        job.c.pipeline_id > HELD,
+    )
     .order_by(queue.c.since, job.c.id)
 )
 
@@ -95,12 +104,11 @@ class _SeenRunner(MatchedRunner):
 
 @dataclass(frozen=True, slots=True)
 class _OldEntry:
-    """A job that has been in the queue for long: `since` is in seconds."""
+    """A job that has been in the queue for too long."""
 
     id: int
     hand_out: int
     demand_id: int
-    since: float
 
 
 async def reasons(
@@ -124,14 +132,15 @@ async def overdue(connection: AsyncConnection, times: TimeLimits) -> list[Overdu
     """
     now = await database_time.moment(connection)
     hopeless, anyway = (now.timestamp() - limit for limit in (times.pending_unmatched, times.pending_limit))
-    rows = all_of(_OldEntry, await connection.execute(_OLD, {"b_before": max(hopeless, anyway)}))
-    if not rows:
+    asked = (await connection.execute(_OLD_DEMANDS, {"b_before": max(hopeless, anyway)})).scalars().all()
+    if not asked:
         return []
-    why = await _explained(connection, (row.demand_id for row in rows), now, times.runner_online)
-    found = [Overdue(row.id, row.hand_out, why[row.demand_id]) for row in rows]
-    return [
-        one for one, row in zip(found, rows, strict=True) if row.since < anyway or (one.reason and row.since < hopeless)
-    ]
+    # A long queue that runners work off is not read: what it asks for is, of which there is little.
+    why = await _explained(connection, asked, now, times.runner_online)
+    stuck = [key for key, reason in why.items() if reason]
+    values = {"b_anyway": anyway, "b_hopeless": hopeless, "b_demands": padded(stuck)}
+    rows = all_of(_OldEntry, await connection.execute(_OLD, values))
+    return [Overdue(row.id, row.hand_out, why.get(row.demand_id, "")) for row in rows]
 
 
 async def count(connection: AsyncConnection) -> int:
