@@ -7,6 +7,7 @@ import pytest
 from api.exposing import exposition_of
 from metrics import names
 from metrics.definition import By
+from models.sqlite_file import CONNECTIONS
 from tests.api.v4.site import open_site
 from tests.metrics.scraping import Scrape
 
@@ -27,7 +28,7 @@ async def test_the_figures_of_the_database_are_told_by_workers_only(
         found = Scrape((await exposition_of(services).text()).decode())
         assert (services.database.usage.reads.number > before) is reads
     assert {found.has(one) for one in GAUGES_OF_WORKERS if one not in COUNTED} == {reads}
-    assert found.total(names.DATABASE_LIMIT) == 2
+    assert found.total(names.DATABASE_LIMIT) == CONNECTIONS
 
 
 async def test_what_the_process_sees_is_told_as_it_is_now(tmp_path: Path, sqlite_url: str) -> None:

@@ -45,6 +45,7 @@ NO_READERS: Final = {
     "fleet/executors/namespaces.py": "what the kernel says of this machine",
     "fleet/job_steps/step_log.py": "sections that are open",
     "fleet/trace.py": "the log in pieces, which a masker reads",
+    "git/reading/ref_presence.py": "a file of git's, of which a dozen lines are looked at",
     "git/reading/shadowing.py": "a file of git's",
     "pods/holding.py": "callers that wait",
     "pods/run_folder.py": "a log of ours",

@@ -93,7 +93,8 @@ def test_one_process_and_so_many_entries(home: Settings, capsys: pytest.CaptureF
 
 def test_what_comes_is_followed_over_a_log_that_is_put_aside(home: Settings) -> None:
     folder = RunFolder(home.home)
-    argv = [sys.executable, "-m", "cli.main", "logs", "-f", "-n", "1"]
+    # A run of the tests that a script has put into the background ignores the signal, and so would its children.
+    argv = ["env", "--default-signal=INT", sys.executable, "-m", "cli.main", "logs", "-f", "-n", "1"]
     with subprocess.Popen(
         argv, stdout=subprocess.PIPE, text=True, env={"PERDURE_HOME": str(home.home)}, cwd=Path(__file__).parents[3]
     ) as process:

@@ -197,9 +197,9 @@ async def test_a_test_for_a_project_that_goes_meanwhile_finds_nothing(
 ) -> None:
     find, asked = projects.find, []
 
-    async def found_once(connection: AsyncConnection, reference: int | str) -> Any:
+    async def found_once(connection: AsyncConnection, reference: int | str, *, removed: bool = False) -> Any:
         asked.append(reference)
-        return await find(connection, reference) if len(asked) == 1 else None
+        return await find(connection, reference, removed=removed) if len(asked) == 1 else None
 
     async with site.client(site.root) as client:
         made = await client.post(address(site, "/hooks"), json={"url": "https://h.example/"})
