@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.api.v4.site import Person, Site
 
 DEVELOPER, MAINTAINER, OWNER = 30, 40, 50
@@ -89,6 +91,19 @@ async def test_a_membership_ends_on_its_day(site: Site) -> None:
     assert (await call(site, "PUT", f"/groups/{top}/members/{person.id}", change)).status_code == 200
     assert (await call(site, "GET", f"/projects/{app}", person=person)).status_code == 404
     assert (await call(site, "GET", "/projects?membership=true", person=person)).json() == []
+
+
+@pytest.mark.parametrize("place", ["groups", "projects"])
+async def test_whose_membership_is_over_may_leave(site: Site, place: str) -> None:
+    top, _, app = await tree(site)
+    for path in (f"/groups/{top}", f"/projects/{app}"):
+        assert (await call(site, "PUT", path, {"visibility": "public"})).status_code == 200
+    person, today = await site.person("ada"), site.services.clock().date()
+    members = f"/{place}/{top if place == 'groups' else app}/members"
+    assert (await call(site, "POST", members, {"user_id": person.id, "access_level": DEVELOPER})).status_code == 201
+    change = {"access_level": DEVELOPER, "expires_at": today.isoformat()}
+    assert (await call(site, "PUT", f"{members}/{person.id}", change)).status_code == 200
+    assert (await call(site, "DELETE", f"{members}/{person.id}", person=person)).status_code == 204
 
 
 async def test_a_group_keeps_an_owner(site: Site) -> None:
