@@ -22,6 +22,13 @@ ALLOWED: Final[Mapping[Asked, str]] = {
     ("environments.environment_lifecycle.stop_of_branch", "deployment"): "a project's, when a branch is deleted",
     ("environments.reported_deployments.change", "deployment"): "by its id; the planner takes either index",
     ("environments.reported_deployments.remove", "deployment"): "by its id; the planner takes either index",
+    **{
+        ("installation.dead_rows.remove", table): _RETENTION
+        for table in (
+            "audit_event contribution incoming_delivery job operation_key pipeline push schedule_tick subscribed_run "
+            "unit_test_run"
+        ).split()
+    },
     ("installation.measurements.look", "job"): "only states that few jobs are in, and so many rows at most",
     ("merge_requests.merge_requests.open_of_branch", "merge_request"): "PostgreSQL's planner takes few for many",
     ("notifications.notices.forget", "message"): _RETENTION,

@@ -49,6 +49,7 @@ async def work(place: Place, recording: Recording) -> None:
     tasks = [asyncio.ensure_future(loop()) for loop in (*loops, *_of_temporal(place.site.services))]
     try:
         await eventually(lambda: _all_looked(recording), "every loop has looked")
+        await process._retention()._remove()  # of its round the others would see no more than the beginning
     finally:
         for task in tasks:
             task.cancel()

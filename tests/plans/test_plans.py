@@ -1,7 +1,8 @@
 """No statement reads a table that grows, whichever database plans it: a year of rows, and everything that is sent.
 
 Every route is called with every filter, and every loop looks, on 100,000 jobs. Then each statement that was sent is
-explained. It takes some minutes a database: as many rows have to be there, and a thousand calls be made.
+explained. It takes some minutes a database: as many rows have to be there, and a thousand calls be made. It runs by
+night: what a loop asks late in its first round is seen or not, as it comes, and no push shall be red for that.
 """
 
 from collections import defaultdict
@@ -116,6 +117,7 @@ async def _analyse(address: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.blocks_the_loop("all statements run where it can be seen who sends them")
 async def test_everything_is_sent(grown: Grown) -> None:
     """A route that fails, or a loop that does not look, would hide its statements."""
@@ -125,6 +127,7 @@ async def test_everything_is_sent(grown: Grown) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.blocks_the_loop("all statements run where it can be seen who sends them")
 async def test_no_statement_reads_a_table_that_grows(grown: Grown) -> None:
     faults = (await grown.faults()).items()
@@ -133,6 +136,7 @@ async def test_no_statement_reads_a_table_that_grows(grown: Grown) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.blocks_the_loop("all statements run where it can be seen who sends them")
 async def test_each_index_is_needed(grown: Grown) -> None:
     """Without it a statement that used it reads too much: so the other test is red with each index taken out."""
