@@ -11,6 +11,7 @@ from models.repositories.queue import contacts, leases, wait_reasons, waiting_jo
 from models.repositories.queue.contacts import Contact
 from models.repositories.queue.leases import clock
 from models.repositories.runners import runners
+from models.typed_rows import all_of
 from settings import TimeLimits
 from tests.models import waiting
 from tests.models.world import World, job
@@ -138,7 +139,7 @@ async def test_who_waits_too_long_comes_in_the_order_of_waiting(world: World) ->
 
 async def test_a_long_queue_that_runners_work_off_is_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every five seconds somebody looks: 20,000 jobs took a quarter of a second each time."""
-    read, all_of = list[Any](), waiting_jobs.all_of
+    read = list[Any]()
 
     def noted(kind: Any, result: Any) -> Any:
         rows = all_of(kind, result)
@@ -149,7 +150,7 @@ async def test_a_long_queue_that_runners_work_off_is_not_read(world: World, monk
     await world.begin("fits: {script: x, parallel: 20}\n")
     await world.begin("gpu: {script: x, tags: [gpu]}\n")
     await waiting.wait(world, 1100)
-    monkeypatch.setattr(waiting_jobs, "all_of", noted)
+    monkeypatch.setattr("models.repositories.queue.waiting_jobs.all_of", noted)
     assert len(await overdue(world, pending_unmatched=1000, pending_limit=2000)) == 1
     assert len(read) == 1
 
