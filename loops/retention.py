@@ -116,8 +116,11 @@ class RetentionLoop:
         """Pack the refs of repositories that have many loose ones, as each pipeline leaves one; of how many."""
         async with self._database.read() as connection:
             known = await projects.everything(connection)
-        found = [self._repository(row.id) for row in known]
-        return sum([await _pack(repository) for repository in found if repository is not None])
+        total = 0
+        for row in known:
+            repository = self._repository(row.id)
+            total += repository is not None and await _pack(repository)
+        return total
 
     async def sweep_refs(self) -> int:
         """Remove refs of pipelines that are no more; how many. A ref is made only after its pipeline."""

@@ -1,5 +1,6 @@
 """Column types that mean the same on SQLite and PostgreSQL."""
 
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -90,8 +91,9 @@ def document_or_none() -> Any:
 
 
 def only(which: str) -> dict[str, Any]:
-    """Of an index: it has only the rows for which this holds."""
-    return {"sqlite_where": text(which), "postgresql_where": text(which)}
+    """Of an index: it has only the rows for which this holds, as statements say it: with the table before a column."""
+    bare = text(re.sub(r"\b\w+\.", "", which))
+    return {"sqlite_where": bare, "postgresql_where": bare}
 
 
 def where_given(table: str, *columns: str, after: tuple[str, ...] = ()) -> tuple[Index, ...]:

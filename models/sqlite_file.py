@@ -291,7 +291,7 @@ async def _begin(driver: Any) -> None:
 
 
 def as_json(value: Any) -> str:
-    """What a column of JSON keeps."""
+    """A value as the JSON that a column keeps."""
     return orjson.dumps(value).decode()
 
 

@@ -60,11 +60,11 @@ class Running:
 
     @property
     def headers(self) -> tuple[bytes, ...]:
-        """Those of the administrator."""
+        """The headers of the administrator's calls."""
         return (f"private-token: {self.servers.token}".encode(), b"accept: application/json, text/html")
 
     async def get(self, connection: Connection, form: str) -> Answer:
-        """What an address answers. Raises `RuntimeError` unless it is 200."""
+        """The answer of an address to the administrator. Raises `RuntimeError` unless it is 200."""
         answer = await connection.request("GET", self.path(form), headers=self.headers)
         if answer.status != 200:
             raise RuntimeError(f"{self.path(form)} was answered {answer.status}: {bytes(answer.body[:200])!r}")
@@ -114,7 +114,7 @@ async def claims(kind: str, sides: Sequence[Running]) -> list[Row]:
 
 
 async def scrapes(kind: str, sides: Sequence[Running], visits: int) -> list[Row]:
-    """What a process tells Prometheus."""
+    """Readings of the metrics of each side's process."""
     ways = {id(side): Connection("127.0.0.1", side.servers.settings.metrics_port) for side in sides}
 
     async def scrape(side: Running) -> None:

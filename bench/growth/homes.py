@@ -93,10 +93,10 @@ async def _put_objects(database: Database, settings: Settings) -> None:
         async for key in stored_facts.object_keys(connection):
             path = root / key
             try:
-                path.write_bytes(content.of(key))
+                path.write_bytes(content.make_bytes(key))
             except FileNotFoundError:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content.of(key))
+                path.write_bytes(content.make_bytes(key))
 
 
 class _Content:
@@ -108,7 +108,7 @@ class _Content:
         self._chance = words.randbytes(1 << 20)
         self._number = 0
 
-    def of(self, key: str) -> bytes:
+    def make_bytes(self, key: str) -> bytes:
         self._number += 1
         if key.endswith(".log"):
             begun = self._number * 37 % _LINES

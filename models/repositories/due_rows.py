@@ -18,9 +18,8 @@ class DueRows:
         rows = table.c
         self._due = (
             select(rows.id, mark.label("mark"))
-            .where(
-                text(f"{table.name}.state = '{still_open}'"), rows.due_at <= bindparam("b_now")
-            )  # as an index says it
+            # In the words of an index.
+            .where(text(f"{table.name}.state = '{still_open}'"), rows.due_at <= bindparam("b_now"))
             .order_by(rows.due_at, rows.id)
             .limit(bindparam("b_limit"))
         )

@@ -20,7 +20,7 @@ Rules: TypeAlias = dict[str, ColumnElement[bool]]
 def rules_of(
     root: Table, which: ColumnElement[bool], owned_by: str = "", value: int = 0, without: Sequence[Table] = ()
 ) -> Rules:
-    """What goes with these rows of `root`: what cannot be without a row that goes.
+    """The rows of each table that go with rows of `root`: those that cannot be without one that goes.
 
     Where a table has the column `owned_by`, what belongs to `value` goes instead. Of the tables `without`, and of what
     cannot be without a row of those, nothing is left.

@@ -1,16 +1,16 @@
 """Artifacts of jobs, and objects in the store that nobody needs any more."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, number, reference
+from models.columns import COUNTING, document, key, moment, number, only, reference
 
-_THERE = text("object_key <> ''")
-_EXPIRES = text("expire_at IS NOT NULL AND object_key <> ''")
-_UNPARSED = text("NOT parsed")
+_THERE: Final = "object_key <> ''"
+_EXPIRES: Final = "expire_at IS NOT NULL AND object_key <> ''"
+_UNPARSED: Final = "NOT parsed"
 
 
 class Artifact(SQLModel, table=True):
@@ -24,9 +24,9 @@ class Artifact(SQLModel, table=True):
 
     __table_args__ = (
         UniqueConstraint("job_id", "file_type"),
-        Index("artifact_by_expiry", "expire_at", sqlite_where=_EXPIRES, postgresql_where=_EXPIRES),
-        Index("artifact_of_project", "project_id", "expire_at", sqlite_where=_THERE, postgresql_where=_THERE),
-        Index("artifact_to_parse", "id", sqlite_where=_UNPARSED, postgresql_where=_UNPARSED),
+        Index("artifact_by_expiry", "expire_at", **only(_EXPIRES)),
+        Index("artifact_of_project", "project_id", "expire_at", **only(_THERE)),
+        Index("artifact_to_parse", "id", **only(_UNPARSED)),
         COUNTING,
     )
 

@@ -1,15 +1,15 @@
 """Webhooks, what they are told, and the forges that statuses of pipelines are reported to."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Index, Text, UniqueConstraint, text
+from sqlalchemy import Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from models.columns import BIG, COUNTING, document, key, moment, number, reference, where_given
+from models.columns import BIG, COUNTING, document, key, moment, number, only, reference, where_given
 
-_OPEN = text("state = 'open'")
-_OF_MANY = text("scope <> 'project'")
+_OPEN: Final = "state = 'open'"
+_OF_MANY: Final = "scope <> 'project'"
 
 
 def _sealed() -> Any:
@@ -26,7 +26,7 @@ class Hook(SQLModel, table=True):
     objects. All four are sealed. `failures` in a row switch the hook off until `disabled_until`, in the end for good.
     """
 
-    __table_args__ = (Index("hook_of_many", "id", sqlite_where=_OF_MANY, postgresql_where=_OF_MANY), COUNTING)
+    __table_args__ = (Index("hook_of_many", "id", **only(_OF_MANY)), COUNTING)
 
     id: int | None = key()
     scope: str = "project"
@@ -85,7 +85,7 @@ class HookDelivery(SQLModel, table=True):
 
     __tablename__ = "hook_delivery"
     __table_args__ = (
-        Index("hook_delivery_due", "due_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        Index("hook_delivery_due", "due_at", **only(_OPEN)),
         Index("hook_delivery_of_hook", "hook_id", "id"),
         COUNTING,
     )
@@ -145,7 +145,7 @@ class CommitReport(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("link_id", "sha"),
         Index("commit_report_of_pipeline", "pipeline_id"),
-        Index("commit_report_due", "due_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        Index("commit_report_due", "due_at", **only(_OPEN)),
         COUNTING,
     )
 

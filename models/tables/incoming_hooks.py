@@ -1,14 +1,14 @@
 """Webhooks that forges call: whose they are, and what came."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, document, key, moment, reference
+from models.columns import COUNTING, document, key, moment, only, reference
 
-_OPEN = text("done_at IS NULL")
+_OPEN: Final = "done_at IS NULL"
 
 
 class IncomingHook(SQLModel, table=True):
@@ -42,7 +42,7 @@ class IncomingDelivery(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("hook_id", "delivery_id"),
         UniqueConstraint("hook_id", "body_digest"),
-        Index("incoming_delivery_open", "not_before", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        Index("incoming_delivery_open", "not_before", **only(_OPEN)),
         COUNTING,
     )
 

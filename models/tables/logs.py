@@ -1,9 +1,14 @@
 """Logs of jobs."""
 
+from typing import Final
+
 from sqlalchemy import Index, LargeBinary
 from sqlmodel import Field, SQLModel
 
 from models.columns import BIG, number, only, reference
+
+TO_STORE: Final = "NOT trace.stored"
+"""Of few logs: a statement that says it in these words reads them by an index of their own."""
 
 
 class Trace(SQLModel, table=True):
@@ -14,7 +19,7 @@ class Trace(SQLModel, table=True):
     `watched` is the tick of the lease clock at which somebody last read it while it grew.
     """
 
-    __table_args__ = (Index("trace_to_store", "job_id", **only("NOT stored")),)
+    __table_args__ = (Index("trace_to_store", "job_id", **only(TO_STORE)),)
 
     job_id: int = reference("job.id", primary_key=True)
     generation: int = 0

@@ -3,13 +3,15 @@
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import SQLModel
 
 from models.columns import COUNTING, document, key, moment, number, number_or_none, only, reference, where_given
 
-_WAITS = text("auto_merge <> ''")
-_LOCKED = text("state = 'locked'")
+TO_MERGE: Final = "merge_request.auto_merge <> ''"
+"""Of few merge requests: a statement that says it in these words reads them by an index of their own."""
+LOCKED: Final = "merge_request.state = 'locked'"
+"""Of those that are being merged: these words, too, have an index of their own."""
 ON_ITS_WAY: Final = "train_car.status IN ('idle', 'fresh', 'stale', 'merging')"
 """Of few cars: a statement that says it in these words reads them by an index of their own."""
 
@@ -34,9 +36,9 @@ class MergeRequest(SQLModel, table=True):
         Index("merge_request_by_source", "source_project_id", "source_branch", "state"),
         Index("merge_request_by_target", "project_id", "target_branch", "state"),
         Index("merge_request_by_author", "author_id", "state"),
-        Index("merge_request_that_waits", "auto_merge", sqlite_where=_WAITS, postgresql_where=_WAITS),
+        Index("merge_request_that_waits", "auto_merge", **only(TO_MERGE)),
         Index("merge_request_of_milestone", "milestone_id"),
-        Index("merge_request_locked", "locked_at", sqlite_where=_LOCKED, postgresql_where=_LOCKED),
+        Index("merge_request_locked", "locked_at", **only(LOCKED)),
         COUNTING,
     )
 
@@ -123,7 +125,7 @@ class TrainCar(SQLModel, table=True):
         Index("train_of_branch", "project_id", "target_branch", "id"),
         Index("train_car_of_project", "project_id", "id"),
         *where_given("train_car", "pipeline_id"),
-        Index("train_car_on_its_way", "project_id", **only(ON_ITS_WAY.replace("train_car.", ""))),
+        Index("train_car_on_its_way", "project_id", **only(ON_ITS_WAY)),
         COUNTING,
     )
 

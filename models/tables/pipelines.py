@@ -60,7 +60,7 @@ class Pipeline(SQLModel, table=True):
         Index("pipeline_of_project_by_time", "project_id", "created_at"),
         Index("pipeline_of_ref", "project_id", "ref", "status"),
         *where_given("pipeline", "upstream_id", "upstream_project_id", "root_id", "merge_request_id"),
-        Index("pipeline_open", "id", **only(OPEN_PIPELINE.replace("pipeline.", ""))),
+        Index("pipeline_open", "id", **only(OPEN_PIPELINE)),
         COUNTING,
     )
 
@@ -156,7 +156,7 @@ class Job(SQLModel, table=True):
         *where_given("job", "resource_group_id", after=("status",)),
         *where_given("job", "runner_id", after=("id",)),
         Index("job_of_project", "project_id", "bridge", "id"),
-        Index("job_open_bridge", "downstream_id", **only(OPEN_BRIDGE.replace("job.", ""))),
+        Index("job_open_bridge", "downstream_id", **only(OPEN_BRIDGE)),
         Index("job_of_project_by_end", "project_id", "finished_at", **only("finished_at IS NOT NULL")),
         Index("job_with_coverage", "pipeline_id", **only("coverage IS NOT NULL")),
         *where_given("job", "started_at", after=("demand_id", "queued_at", "bridge")),

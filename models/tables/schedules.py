@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from domain.schedules.ticks import CATCH_UP_WINDOW, CatchUp, Outcome, Overlap
@@ -11,7 +11,7 @@ from models.columns import BIG, COUNTING, document, key, moment, number, only, r
 
 OPEN_TICK: Final = f"schedule_tick.outcome IN ('{Outcome.DUE}', '{Outcome.WAITING}')"
 """Of few ticks: a statement that says it in these words reads them by an index of their own."""
-_TO_MIRROR = text("mirrored <> revision")
+_TO_MIRROR: Final = "mirrored <> revision"
 
 
 class PipelineSchedule(SQLModel, table=True):
@@ -27,7 +27,7 @@ class PipelineSchedule(SQLModel, table=True):
     __tablename__ = "pipeline_schedule"
     __table_args__ = (
         Index("schedule_by_tick", "next_tick_at"),
-        Index("schedule_to_mirror", "id", sqlite_where=_TO_MIRROR, postgresql_where=_TO_MIRROR),
+        Index("schedule_to_mirror", "id", **only(_TO_MIRROR)),
         COUNTING,
     )
 
@@ -73,7 +73,7 @@ class ScheduleTick(SQLModel, table=True):
     __tablename__ = "schedule_tick"
     __table_args__ = (
         UniqueConstraint("schedule_id", "due_at"),
-        Index("open_tick", "not_before", **only(OPEN_TICK.replace("schedule_tick.", ""))),
+        Index("open_tick", "not_before", **only(OPEN_TICK)),
         COUNTING,
     )
 

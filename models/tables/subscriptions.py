@@ -1,13 +1,14 @@
 """Projects that follow the releases of others: subscriptions, and what is to be done for them."""
 
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import SQLModel
 
-from models.columns import COUNTING, key, moment, number_or_none, reference, reference_anywhere
+from models.columns import COUNTING, key, moment, number_or_none, only, reference, reference_anywhere
 
-_OPEN = text("done_at IS NULL")
+_OPEN: Final = "done_at IS NULL"
 
 
 class PipelineSubscription(SQLModel, table=True):
@@ -44,7 +45,7 @@ class SubscribedRun(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("project_id", "upstream_id"),
         Index("ix_subscribed_run_upstream_id", "upstream_id"),
-        Index("subscribed_run_open", "not_before", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        Index("subscribed_run_open", "not_before", **only(_OPEN)),
         COUNTING,
     )
 

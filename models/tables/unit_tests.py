@@ -1,14 +1,15 @@
 """What became of each test, run by run."""
 
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Index, UniqueConstraint, text
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from models.columns import COUNTING, key, moment, reference
+from models.columns import COUNTING, key, moment, only, reference
 
-_FLAKY = text("flaky <> ''")
-_FAILED = text("status <> 'success'")
+_FLAKY: Final = "flaky <> ''"
+_FAILED: Final = "status <> 'success'"
 
 
 class UnitTest(SQLModel, table=True):
@@ -24,7 +25,7 @@ class UnitTest(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("project_id", "key"),
         Index("unit_test_by_day", "last_seen"),
-        Index("unit_test_flaky", "project_id", "failed_at", sqlite_where=_FLAKY, postgresql_where=_FLAKY),
+        Index("unit_test_flaky", "project_id", "failed_at", **only(_FLAKY)),
         COUNTING,
     )
 
@@ -49,7 +50,7 @@ class UnitTestRun(SQLModel, table=True):
     """
 
     __tablename__ = "unit_test_run"
-    __table_args__ = (Index("unit_test_failure", "test_id", "ran_at", sqlite_where=_FAILED, postgresql_where=_FAILED),)
+    __table_args__ = (Index("unit_test_failure", "test_id", "ran_at", **only(_FAILED)),)
 
     test_id: int = reference("unit_test.id", primary_key=True)
     job_id: int = reference("job.id", primary_key=True, index=True)

@@ -12,7 +12,7 @@ _NOTICE: ContextVar[str] = ContextVar("notice_of_a_copy", default="")
 
 
 def notice_of_copy() -> str:
-    """What the page that is drawn now says of its installation; empty where that is no copy."""
+    """The words on a page of a restored copy; empty where the installation is none."""
     return _NOTICE.get()
 
 

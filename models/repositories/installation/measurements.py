@@ -18,7 +18,7 @@ from models.columns import table_of
 from models.repositories import database_time
 from models.repositories.pipelines.outbox import OUTCOME
 from models.tables.artifacts import ObjectToDelete
-from models.tables.logs import Trace
+from models.tables.logs import TO_STORE, Trace
 from models.tables.outbox import Outbox
 from models.tables.pipelines import OPEN_PIPELINE, Job, Pipeline
 from models.tables.queue import Lease, LeaseClock, QueueDemand, QueueEntry
@@ -76,7 +76,7 @@ _LEASES: Final = select(
     _leases.c.taken_up, func.count().label("rows"), func.min(_leases.c.contact).label("contact")
 ).group_by(_leases.c.taken_up)
 _CLOCK: Final = select(clock.c.ticks, clock.c.ticked_at)
-_logs = _first(select(trace.c.job_id).where(trace.c.frozen, text("NOT trace.stored")))
+_logs = _first(select(trace.c.job_id).where(trace.c.frozen, text(TO_STORE)))
 _LOGS: Final = select(func.count()).select_from(_logs)
 _objects = _first(select(doomed.c.object_key).where(doomed.c.doomed))
 _OBJECTS: Final = select(func.count()).select_from(_objects)

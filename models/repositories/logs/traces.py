@@ -17,7 +17,7 @@ from models.columns import padded, table_of
 from models.repositories.pipelines.job_rows import job
 from models.repositories.queue.held_jobs import TICKS, HeldJob
 from models.rows.logs import TraceRow
-from models.tables.logs import Trace, TraceChunk, TraceIndex
+from models.tables.logs import TO_STORE, Trace, TraceChunk, TraceIndex
 from models.typed_rows import all_of
 
 trace = table_of(Trace)
@@ -184,7 +184,7 @@ async def to_store(connection: AsyncConnection, limit: int) -> Sequence[EndedTra
     statement = (
         select(trace, job.c.project_id, job.c.plan["coverage"].as_string().label("coverage_pattern"), *_RUN)
         .join(job, job.c.id == trace.c.job_id)
-        .where(text("NOT trace.stored"), trace.c.frozen)  # in the words of an index
+        .where(text(TO_STORE), trace.c.frozen)
         .order_by(trace.c.job_id)
         .limit(limit)
     )

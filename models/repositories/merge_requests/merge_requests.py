@@ -25,7 +25,7 @@ from models.rows.merge_requests import MergeRequestRow
 from models.rows.pipelines import PipelineRow
 from models.tables.accounts import User
 from models.tables.labels import Milestone
-from models.tables.merge_requests import Approval, MergeRequest
+from models.tables.merge_requests import LOCKED, TO_MERGE, Approval, MergeRequest
 from models.tables.notifications import Notice
 from models.tables.pipelines import Pipeline
 from models.tables.projects import Project
@@ -196,15 +196,14 @@ class WaitingRow(MergeRequestRow):
 
 async def that_wait(connection: AsyncConnection) -> Sequence[WaitingRow]:
     """The open ones that will be merged by themselves, the oldest request first."""
-    asked_for = text("merge_request.auto_merge <> ''"), merge_request.c.auto_merge_user_id.is_not(None)
+    asked_for = text(TO_MERGE), merge_request.c.auto_merge_user_id.is_not(None)
     statement = select(merge_request).where(*asked_for, merge_request.c.state == State.OPENED)
     return all_of(WaitingRow, await connection.execute(statement.order_by(merge_request.c.id)))
 
 
 async def locked_since(connection: AsyncConnection, before: datetime) -> Sequence[MergeRequestRow]:
     """Those that began to be merged before a moment and are locked still."""
-    are_locked = text("merge_request.state = 'locked'")  # in the words of an index
-    statement = select(merge_request).where(are_locked, merge_request.c.locked_at <= before)
+    statement = select(merge_request).where(text(LOCKED), merge_request.c.locked_at <= before)
     return all_of(MergeRequestRow, await connection.execute(statement))
 
 

@@ -127,10 +127,7 @@ def standings(jobs: str | None) -> Iterator[Standing]:
     for position, kinds in _pairs(jobs):
         for number in range(4 * len(_STATES)):
             if kinds >> number & 1:
-                factor = 1 << number % 4
-                status = str(_STATES[number // 4])
-                may_fail, is_folded = factor >= _MAY_FAIL, factor in {1, _MAY_FAIL}
-                yield Standing(position, status, may_fail, is_folded)
+                yield Standing(position, str(_STATES[number // 4]), bool(number & 2), not number & 1)
 
 
 def stages_of(stages: str | None) -> Iterator[tuple[int, str]]:
